@@ -1,0 +1,111 @@
+// Pairs of keys from an Arrow stream, as the Arrow C data and stream interfaces lay them out.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+namespace dpdistinct {
+
+struct ArrowSchema {
+    const char* format;
+    const char* name;
+    const char* metadata;
+    std::int64_t flags;
+    std::int64_t n_children;
+    ArrowSchema** children;
+    ArrowSchema* dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
+
+struct ArrowArray {
+    std::int64_t length;
+    std::int64_t null_count;
+    std::int64_t offset;
+    std::int64_t n_buffers;
+    std::int64_t n_children;
+    const void** buffers;
+    ArrowArray** children;
+    ArrowArray* dictionary;
+    void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+struct ArrowArrayStream {
+    int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+    int (*get_next)(ArrowArrayStream*, ArrowArray*);
+    const char* (*get_last_error)(ArrowArrayStream*);
+    void (*release)(ArrowArrayStream*);
+    void* private_data;
+};
+
+// The text of an engine's own error may quote the data, so it is never passed on.
+struct StreamFailed : std::runtime_error {
+    StreamFailed() : std::runtime_error("reading the table failed") {}
+};
+
+struct WrongColumns : std::invalid_argument {
+    WrongColumns()
+        : std::invalid_argument("the stream must have two columns of unsigned 64-bit keys: person, element") {}
+};
+
+template <class T>
+struct Released : T {  // calls the release callback at the end of its life
+    Released() : T{} {}
+    Released(const Released&) = delete;
+    Released& operator=(const Released&) = delete;
+    ~Released() {
+        if (this->release) this->release(this);
+    }
+};
+
+// One column of a batch: row i of the batch, with the offsets and the NULLs of both levels.
+class KeyColumn {
+   public:
+    KeyColumn(const ArrowArray& batch, int i) : start_(batch.offset + batch.children[i]->offset) {
+        const ArrowArray& column = *batch.children[i];
+        keys_ = static_cast<const std::uint64_t*>(column.buffers[1]);
+        valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
+    }
+    bool valid(std::int64_t row) const { return !valid_ || bit(valid_, start_ + row); }
+    std::uint64_t operator[](std::int64_t row) const { return keys_[start_ + row]; }
+    static bool bit(const std::uint8_t* bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
+
+   private:
+    std::int64_t start_;
+    const std::uint64_t* keys_;
+    const std::uint8_t* valid_;
+};
+
+// Calls pair(person, element) for every row without a NULL, and slice_done(rows) every now and
+// then: a batch may be the whole table.
+template <class OnPair, class OnSlice>
+void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
+    constexpr std::int64_t kSlice = 1 << 16;
+    {
+        Released<ArrowSchema> schema;
+        if (stream.get_schema(&stream, &schema) != 0) throw StreamFailed();
+        if (std::strcmp(schema.format, "+s") != 0 || schema.n_children != 2) throw WrongColumns();
+        for (int i = 0; i < 2; ++i)
+            if (std::strcmp(schema.children[i]->format, "L") != 0 || schema.children[i]->dictionary)
+                throw WrongColumns();
+    }
+    for (;;) {
+        Released<ArrowArray> batch;
+        if (stream.get_next(&stream, &batch) != 0) throw StreamFailed();
+        if (!batch.release) return;  // the end of the stream
+        const KeyColumn people(batch, 0), elements(batch, 1);
+        const auto* rows = batch.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(batch.buffers[0]);
+        for (std::int64_t from = 0; from < batch.length; from += kSlice) {
+            const std::int64_t end = std::min(batch.length, from + kSlice);
+            for (std::int64_t i = from; i < end; ++i)
+                if (people.valid(i) && elements.valid(i) && (!rows || KeyColumn::bit(rows, batch.offset + i)))
+                    pair(people[i], elements[i]);
+            slice_done(static_cast<std::size_t>(end - from));
+        }
+    }
+}
+
+}  // namespace dpdistinct

@@ -1,0 +1,139 @@
+// What Python sees: a graph that cannot be looked into, and the kernels that turn it into
+// histograms. The GIL is released while they run.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "arrow.hpp"
+#include "balanced.hpp"
+#include "build.hpp"
+#include "greedy.hpp"
+#include "sampling.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace dpdistinct {
+namespace {
+
+using Counts = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Histogram = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
+Interrupt python_interrupt() {
+    return Interrupt([] {
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+}
+
+// The distinct positive values, increasing, and how often each occurs. Almost all are small.
+Histogram histogram(const std::vector<std::uint32_t>& values) {
+    constexpr std::uint32_t kSmall = 1 << 16;
+    std::vector<std::int64_t> small(kSmall, 0);
+    std::vector<std::uint32_t> large;
+    for (std::uint32_t v : values)
+        if (v < kSmall)
+            ++small[v];
+        else
+            large.push_back(v);
+    std::sort(large.begin(), large.end());
+    Histogram result;
+    auto append = [&result](std::int64_t value, std::int64_t count) {
+        result.first.push_back(value);
+        result.second.push_back(count);
+    };
+    for (std::uint32_t v = 1; v < kSmall; ++v)
+        if (small[v] > 0) append(v, small[v]);
+    for (auto first = large.begin(); first != large.end();) {
+        auto last = std::upper_bound(first, large.end(), *first);
+        append(*first, last - first);
+        first = last;
+    }
+    return result;
+}
+
+Counts to_numpy(std::vector<std::int64_t> values) {
+    auto* kept = new std::vector<std::int64_t>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+    return Counts(kept->data(), {kept->size()}, owner);
+}
+
+template <class Kernel>
+std::pair<Counts, Counts> run(Kernel kernel) {
+    Interrupt interrupt = python_interrupt();
+    Histogram result;
+    {
+        nb::gil_scoped_release no_gil;
+        result = histogram(kernel(interrupt));
+    }
+    return {to_numpy(std::move(result.first)), to_numpy(std::move(result.second))};
+}
+
+// Reads a capsule from __arrow_c_stream__ to its end; the capsule releases the stream.
+template <class OnPair, class OnSlice>
+void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
+    auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (!stream) throw nb::python_error();
+    if (!stream->release) throw StreamFailed();  // read already
+    nb::gil_scoped_release no_gil;
+    for_each_pair(*stream, pair, slice_done);
+}
+
+Graph graph_of_stream(nb::handle capsule, unsigned threads, std::uint64_t max_index) {
+    Interrupt interrupt = python_interrupt();
+    GraphBuilder builder(threads);
+    read(
+        capsule, [&](std::uint64_t person, std::uint64_t element) { builder.add(person, element); },
+        [&](std::size_t rows) {
+            builder.added(rows);
+            interrupt.worked(rows);
+        });
+    nb::gil_scoped_release no_gil;
+    return builder.finish(interrupt, max_index);
+}
+
+std::pair<Counts, Counts> greedy_loads_of_sorted(nb::handle capsule) {
+    return run([&](Interrupt& interrupt) {
+        SortedGreedy greedy;
+        {
+            nb::gil_scoped_acquire gil;
+            read(
+                capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
+                [&](std::size_t rows) { interrupt.worked(rows); });
+        }
+        return greedy.finish();
+    });
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.attr("MAX_INDEX") = kMaxIndex;
+    nb::class_<Graph>(m, "Graph")
+        .def_prop_ro("people", [](const Graph& g) { return g.people; })
+        .def_prop_ro("elements", &Graph::elements)
+        .def_prop_ro("pairs", &Graph::pairs);
+    m.def("graph_of_stream", &graph_of_stream, "stream"_a, "threads"_a, "max_index"_a = kMaxIndex);
+    m.def(
+        "balanced_loads",
+        [](const Graph& g, unsigned threads) {
+            return run([&](Interrupt& i) { return balanced_loads(g, threads, i); });
+        },
+        "graph"_a, "threads"_a);
+    m.def(
+        "greedy_loads",
+        [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
+    m.def("greedy_loads_of_sorted", &greedy_loads_of_sorted, "stream"_a);
+    m.def(
+        "best_ranks",
+        [](const Graph& g, std::array<std::uint64_t, 4> entropy) {
+            return run([&](Interrupt& i) { return best_ranks(g, entropy, i); });
+        },
+        "graph"_a, "entropy"_a);
+}
+
+}  // namespace dpdistinct

@@ -1,0 +1,112 @@
+#include "build.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace dpdistinct {
+namespace {
+
+// The rank of a key among sorted distinct keys: a table over the top bits, then a short search.
+class Ranks {
+   public:
+    explicit Ranks(std::vector<std::uint64_t> sorted) : keys_(std::move(sorted)) {
+        // About four keys share an entry, so the table costs a byte or two for each key.
+        const int bits = std::max(1, static_cast<int>(std::bit_width(keys_.size())) - 2);
+        shift_ = 64 - bits;
+        first_.assign((std::size_t{1} << bits) + 1, static_cast<std::uint32_t>(keys_.size()));
+        for (std::size_t i = keys_.size(); i-- > 0;)
+            first_[keys_[i] >> shift_] = static_cast<std::uint32_t>(i);
+        for (std::size_t b = first_.size() - 1; b-- > 0;) first_[b] = std::min(first_[b], first_[b + 1]);
+    }
+
+    std::uint32_t operator()(std::uint64_t key) const {
+        const std::size_t b = key >> shift_;
+        auto found = std::lower_bound(keys_.begin() + first_[b], keys_.begin() + first_[b + 1], key);
+        return static_cast<std::uint32_t>(found - keys_.begin());
+    }
+
+   private:
+    std::vector<std::uint64_t> keys_;
+    int shift_;
+    std::vector<std::uint32_t> first_;  // first_[b]: the first key whose top bits are b or more
+};
+
+// What is left of a part once its elements are in order: the keys of the elements are done with.
+struct Grouped {
+    std::vector<std::uint32_t> degrees;
+    std::vector<std::uint64_t> people;  // keys, later replaced by `holders`
+    std::vector<Person> holders;
+};
+
+Grouped group(const std::vector<Pair>& sorted) {
+    Grouped part;
+    part.people.resize(sorted.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (i == 0 || sorted[i].element != sorted[i - 1].element) part.degrees.push_back(0);
+        ++part.degrees.back();
+        part.people[i] = sorted[i].person;
+    }
+    part.degrees.shrink_to_fit();
+    return part;
+}
+
+}  // namespace
+
+Graph GraphBuilder::finish(Interrupt& interrupt, std::uint64_t max_index) {
+    constexpr std::size_t kParts = DistinctKeys<Pair>::kParts;
+    // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
+    std::array<Grouped, kParts> parts;
+    {
+        auto sorted = pairs_.finish();
+        parallel_for(kParts, threads_, [&](std::size_t i) {
+            parts[i] = group(sorted[i]);
+            sorted[i] = {};
+        });
+    }
+    interrupt.worked(std::uint64_t{1} << 20);
+
+    DistinctKeys<std::uint64_t> distinct_people(threads_);
+    std::uint64_t elements = 0, pairs = 0;
+    for (const Grouped& part : parts) {
+        for (std::uint64_t key : part.people) distinct_people.add(key);
+        distinct_people.added(part.people.size());
+        elements += part.degrees.size();
+        pairs += part.people.size();
+        interrupt.worked(part.people.size());
+    }
+    std::vector<std::uint64_t> people;
+    {
+        auto sorted = distinct_people.finish();
+        std::size_t count = 0;
+        for (const auto& part : sorted) count += part.size();
+        if (count > max_index || elements > max_index) throw TooLarge();
+        people.reserve(count);
+        for (auto& part : sorted) {
+            people.insert(people.end(), part.begin(), part.end());
+            part = {};
+        }
+    }
+
+    Graph graph;
+    graph.people = static_cast<Person>(people.size());
+    {
+        const Ranks rank(std::move(people));
+        parallel_for(kParts, threads_, [&](std::size_t i) {
+            Grouped& part = parts[i];
+            part.holders.resize(part.people.size());
+            for (std::size_t k = 0; k < part.people.size(); ++k) part.holders[k] = rank(part.people[k]);
+            part.people = {};
+        });
+    }
+    interrupt.worked(pairs);
+    graph.begin.reserve(elements + 1);
+    graph.holders.reserve(pairs);
+    for (Grouped& part : parts) {
+        for (std::uint32_t degree : part.degrees) graph.begin.push_back(graph.begin.back() + degree);
+        graph.holders.insert(graph.holders.end(), part.holders.begin(), part.holders.end());
+        part = {};
+    }
+    return graph;
+}
+
+}  // namespace dpdistinct

@@ -1,0 +1,28 @@
+// From a stream of hashed (person, element) rows to the graph.
+#pragma once
+
+#include <cstdint>
+
+#include "distinct_keys.hpp"
+#include "graph.hpp"
+#include "interrupt.hpp"
+
+namespace dpdistinct {
+
+class GraphBuilder {
+   public:
+    explicit GraphBuilder(unsigned threads) : threads_(threads), pairs_(threads) {}
+
+    void add(std::uint64_t person, std::uint64_t element) { pairs_.add({element, person}); }
+    void added(std::size_t rows) { pairs_.added(rows); }
+
+    // Numbers people and elements by the order of their keys. The builder is empty afterwards.
+    // `max_index` is kMaxIndex but for the tests of the limit.
+    Graph finish(Interrupt& interrupt, std::uint64_t max_index = kMaxIndex);
+
+   private:
+    unsigned threads_;
+    DistinctKeys<Pair> pairs_;
+};
+
+}  // namespace dpdistinct

@@ -1,0 +1,86 @@
+#include "greedy.hpp"
+
+#include <bit>
+
+namespace dpdistinct {
+
+std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt) {
+    std::vector<std::uint32_t> loads(graph.people, 0);
+    for (Element e = 0; e < graph.elements(); ++e) {
+        const Person* holder = graph.holders.data() + graph.begin[e];
+        const Person* end = graph.holders.data() + graph.begin[e + 1];
+        Person best = *holder;
+        for (++holder; holder != end && loads[best] > 0; ++holder)
+            if (loads[*holder] < loads[best]) best = *holder;
+        ++loads[best];
+        interrupt.worked(graph.degree(e));
+    }
+    return loads;
+}
+
+void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
+    if (any_) {
+        if (element < element_ || (element == element_ && person < person_)) throw NotSorted();
+        if (element == element_ && person == person_) return;
+    }
+    if (any_ && element == element_) {
+        const std::size_t before = keys_.size();
+        const std::uint64_t best_key = keys_[best_];
+        const std::size_t here = slot(person);
+        if (keys_.size() != before) best_ = slot(best_key);  // the table has grown
+        if (loads_[here] < loads_[best_]) best_ = here;
+    } else {
+        if (any_) give_to_best();
+        best_ = slot(person);
+    }
+    any_ = true;
+    element_ = element;
+    person_ = person;
+}
+
+void SortedGreedy::give_to_best() {
+    if (++loads_[best_] == 0) throw TooLarge();
+}
+
+std::vector<std::uint32_t> SortedGreedy::finish() {
+    if (any_) give_to_best();
+    any_ = false;
+    std::vector<std::uint32_t> loads;
+    loads.reserve(used_);
+    for (std::uint32_t load : loads_)
+        if (load > 0) loads.push_back(load - 1);
+    return loads;
+}
+
+std::size_t SortedGreedy::slot(std::uint64_t person) {
+    // Fibonacci hashing: keys need not be uniform for the table to stay fast.
+    std::size_t at = (person * 0x9e3779b97f4a7c15) >> shift_;
+    while (loads_[at] > 0 && keys_[at] != person) at = (at + 1) & (keys_.size() - 1);
+    if (loads_[at] == 0) {
+        if (2 * (used_ + 1) > keys_.size()) {
+            resize(2 * keys_.size());
+            return slot(person);
+        }
+        ++used_;
+        keys_[at] = person;
+        loads_[at] = 1;
+    }
+    return at;
+}
+
+void SortedGreedy::resize(std::size_t slots) {
+    std::vector<std::uint64_t> keys(slots);
+    std::vector<std::uint32_t> loads(slots, 0);
+    keys.swap(keys_);
+    loads.swap(loads_);
+    shift_ = 64 - std::countr_zero(slots);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (loads[i] == 0) continue;
+        std::size_t at = (keys[i] * 0x9e3779b97f4a7c15) >> shift_;
+        while (loads_[at] > 0) at = (at + 1) & (slots - 1);
+        keys_[at] = keys[i];
+        loads_[at] = loads[i];
+    }
+}
+
+}  // namespace dpdistinct

@@ -1,0 +1,19 @@
+"""Count the distinct elements in a table, so that no person in it can be found out."""
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Contributions",
+    "Curve",
+    "DpdistinctError",
+    "InputError",
+    "ParameterError",
+    "greedy_curve",
+    "greedy_curve_of_sorted",
+    "matching_curve",
+    "sampling_curve",
+]

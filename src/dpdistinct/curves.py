@@ -1,0 +1,105 @@
+"""The number of distinct elements when each person accounts for at most `bound` of them.
+
+Three ways to choose which elements a person accounts for, and each gives the count for every bound
+at once. Adding or removing one person moves the count at bound l by at most l, and adding one
+never lowers it (docs/proofs/curves.md; tests/test_sensitivity.py).
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdistinct import _core
+from dpdistinct.contributions import ArrowStream, Contributions, thread_count
+from dpdistinct.errors import ParameterError
+
+
+class Curve:
+    """DC(D; l), or an approximation from below, for every bound l.
+
+    Exact and therefore private: nothing of it shows when it is printed. It is stored as the knots
+    of a piecewise linear function, so a bound of ten million costs no more than a bound of ten.
+    """
+
+    def __init__(self, bounds: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """`counts` at increasing `bounds`, starting from (0, 0); linear between, constant after."""
+        self._bounds = bounds
+        self._counts = counts
+
+    @classmethod
+    def of_loads(cls, loads: NDArray[np.int64], people: NDArray[np.int64]) -> Curve:
+        """Sum of min(load, l), when people[i] people have loads[i] > 0 elements each."""
+        above = np.cumsum(people[::-1])[::-1]  # people with this load or more: the slope before it
+        steps = np.diff(loads, prepend=0) * above
+        return cls(np.concatenate(([0], loads)), np.concatenate(([0], np.cumsum(steps))))
+
+    @classmethod
+    def of_ranks(cls, ranks: NDArray[np.int64], elements: NDArray[np.int64]) -> Curve:
+        """How many elements have rank <= l, when elements[i] elements have ranks[i] > 0."""
+        counts = np.cumsum(elements)
+        bounds = np.stack((ranks - 1, ranks), axis=1).ravel()
+        values = np.stack((counts - elements, counts), axis=1).ravel()
+        keep = np.diff(bounds, append=np.iinfo(np.int64).max) > 0
+        bounds, values = bounds[keep], values[keep]
+        if bounds.size == 0 or bounds[0] > 0:
+            bounds, values = np.concatenate(([0], bounds)), np.concatenate(([0], values))
+        return cls(bounds, values)
+
+    def at(self, bound: int) -> int:
+        """The count when each person accounts for at most `bound` elements."""
+        if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
+            raise ParameterError(f"bound must be an integer of at least 1, got {bound!r}")
+        return int(self._evaluate(np.array([min(int(bound), 2**62)], dtype=np.int64))[0])
+
+    def values(self, max_bound: int) -> NDArray[np.int64]:
+        """The counts for bounds 1, 2, ..., max_bound."""
+        if isinstance(max_bound, bool) or not isinstance(max_bound, int | np.integer) or max_bound < 1:
+            raise ParameterError(f"max_bound must be an integer of at least 1, got {max_bound!r}")
+        return self._evaluate(np.arange(1, int(max_bound) + 1, dtype=np.int64))
+
+    def _evaluate(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        slopes = np.append(np.diff(self._counts) // np.maximum(np.diff(self._bounds), 1), 0)
+        knot = np.searchsorted(self._bounds, bounds, side="right") - 1
+        return np.asarray(self._counts[knot] + slopes[knot] * (bounds - self._bounds[knot]))
+
+    def __repr__(self) -> str:
+        return "<Curve: private>"
+
+
+def matching_curve(contributions: Contributions, *, threads: int | None = None) -> Curve:
+    """The exact DC(D; l) for every l: the most distinct elements the bound allows.
+
+    Guarantee: adding one person raises the value at l by at least 0 and at most l.
+    """
+    return Curve.of_loads(*_core.balanced_loads(contributions._graph, thread_count(threads)))
+
+
+def greedy_curve(contributions: Contributions) -> Curve:
+    """Algorithm 2 of the paper for every l, in linear time: at least half of the exact count.
+
+    Guarantee: adding one person raises the value at l by at least 0 and at most l.
+    """
+    return Curve.of_loads(*_core.greedy_loads(contributions._graph))
+
+
+def greedy_curve_of_sorted(stream: ArrowStream) -> Curve:
+    """The same curve from an Arrow stream of keys sorted by element, then by person.
+
+    Columns: person, then element, unsigned 64-bit. Memory follows the people alone, so the table
+    may be far larger than memory; whoever sorts it (DuckDB, Spark) may do so on disk. Keys that
+    fall are an error, never a wrong count.
+    """
+    return Curve.of_loads(*_core.greedy_loads_of_sorted(stream.__arrow_c_stream__()))
+
+
+def sampling_curve(contributions: Contributions) -> Curve:
+    """What other tools do: each person keeps l of their elements at random. A baseline.
+
+    Guarantee: for each fixed order of everybody's own elements, adding one person raises the value
+    at l by at least 0 and at most l.
+    """
+    entropy = secrets.randbits(64), secrets.randbits(64), secrets.randbits(64), secrets.randbits(64)
+    return Curve.of_ranks(*_core.best_ranks(contributions._graph, entropy))
