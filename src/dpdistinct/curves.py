@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpdistinct import _core
 from dpdistinct.contributions import ArrowStream, Contributions, thread_count
 from dpdistinct.errors import ParameterError
+from dpdistinct.selection import upper_hull
 
 
 class Curve:
@@ -59,6 +60,20 @@ class Curve:
         if isinstance(max_bound, bool) or not isinstance(max_bound, int | np.integer) or max_bound < 1:
             raise ParameterError(f"max_bound must be an integer of at least 1, got {max_bound!r}")
         return self._evaluate(np.arange(1, int(max_bound) + 1, dtype=np.int64))
+
+    def fewest_left(self, people: int) -> NDArray[np.int64]:
+        """f(j) = max over l of (c_l - l * j) for j = 0, ..., people.
+
+        No choice of j people can leave fewer distinct elements than this when they are removed.
+        Guarantee: with one person more, f(j + 1) and f(j) enclose what f(j) was.
+        """
+        corner = upper_hull(self._bounds.tolist(), self._counts.tolist())
+        bounds, counts = self._bounds[corner], self._counts[corner]
+        j = np.arange(people + 1, dtype=np.int64)
+        # Up to which corner is the slope at least j?  Slopes fall, and are compared as integers.
+        slopes = -(-np.diff(counts) // np.diff(bounds)) if len(corner) > 1 else np.zeros(0, np.int64)
+        best = np.searchsorted(-slopes, -j, side="right")
+        return np.asarray(counts[best] - bounds[best] * j)
 
     def _evaluate(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
         slopes = np.append(np.diff(self._counts) // np.maximum(np.diff(self._bounds), 1), 0)

@@ -1,0 +1,165 @@
+"""The five mechanisms. Each reads a curve and returns what may be published.
+
+The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
+removing one person, and lower_bound <= truth with probability at least 1 - beta
+(docs/proofs/mechanisms.md; tests/test_privacy_exact.py, tests/test_coverage.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdistinct.curves import Curve
+from dpdistinct.noise import Sampler, laplace_margin
+from dpdistinct.parameters import Mechanism, Parameters
+from dpdistinct.selection import RESOLUTION, Denominators, lead_scores, paper_scores, qualities
+
+
+DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": 2**20, "paper": 100, "r2t": 1000}
+
+# The constants of "sharp", one public rule for all data (experiments in benchmarks/accuracy.py).
+SHARP_SHARE = Fraction(2, 5)  # of epsilon, for the choice of the bound
+SHARP_STEP = Fraction(2)  # from one candidate to the next
+SHARP_PRIOR = 2  # candidate l has the prior l^-2
+
+R2T_BASE = 5.5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mechanism publishes."""
+
+    lower_bound: int
+    estimate: int
+    bound: int | None
+
+
+def run_mechanism(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Spend parameters.epsilon on this curve, once."""
+    return MECHANISMS[parameters.mechanism](curve, parameters, sampler)
+
+
+def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Algorithm 1 (with method "greedy": Algorithm 2) of the paper, as printed, in integers."""
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
+    half = parameters.epsilon / 2
+    bounds = range(1, max_bound + 1)
+    t = 2 / half * _log(max_bound / parameters.beta)
+    cost = per_bound(half, parameters.beta) + t
+    quality = qualities(curve.values(max_bound).tolist(), bounds, _units(cost))
+    scores = paper_scores(quality, bounds)
+    chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
+    return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
+
+
+def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The default: the paper's two steps with a public prior on bounds and no max_bound to guess.
+
+    See docs/proofs/mechanisms.md for what each constant does and why any value of it is private.
+    """
+    choice = SHARP_SHARE * parameters.epsilon
+    rest = parameters.epsilon - choice
+    bounds = sharp_grid(parameters.max_bound or DEFAULT_MAX_BOUND["sharp"])
+    quality = qualities(
+        [curve.at(bound) for bound in bounds], bounds, _units(per_bound(rest, parameters.beta))
+    )
+    denominators: Denominators = "max" if parameters.method == "matching" else "sum"
+    # A public offset does not change the sensitivity. Each bound l gets the prior l^-a.
+    prior = [_units(2 / choice * SHARP_PRIOR * _log(Fraction(bound))) for bound in bounds]
+    scores = [s - p for s, p in zip(lead_scores(quality, bounds, denominators), prior, strict=True)]
+    chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=choice, draw="permute_and_flip")
+    return count_at(bounds[chosen], curve, rest, parameters.beta, sampler)
+
+
+def sharp_grid(max_bound: int) -> list[int]:
+    """Public bounds, about SHARP_STEP apart, up to max_bound."""
+    grid = [1]
+    while grid[-1] < max_bound:
+        grid.append(min(max_bound, max(grid[-1] + 1, math.floor(grid[-1] * SHARP_STEP))))
+    return grid
+
+
+def fixed(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The caller knows the bound: all of epsilon goes to the count."""
+    assert parameters.max_bound is not None  # checked with the parameters
+    return count_at(parameters.max_bound, curve, parameters.epsilon, parameters.beta, sampler)
+
+
+def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Race-to-the-Top (Dong et al. 2022): a noisy count at every bound of a coarse grid, the best.
+
+    Each of the counts gets an equal part of epsilon and of beta, so all lower bounds hold at once.
+    """
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["r2t"]
+    bounds = [1]
+    while (following := math.floor(R2T_BASE ** len(bounds))) <= max_bound:
+        bounds.append(following)
+    part, part_beta = parameters.epsilon / len(bounds), parameters.beta / len(bounds)
+    answers = [count_at(bound, curve, part, part_beta, sampler) for bound in bounds]
+    return max(answers, key=lambda answer: answer.lower_bound)
+
+
+def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The shifted inverse mechanism (Fang, Dong, Yi 2022): no contribution bound at all.
+
+    f(j) = max over l of (c_l - l * j) stands for the fewest distinct elements after j people are
+    removed. An output's loss is how many steps of j it lies from f(tau); one person moves it by
+    one. Outputs above the truth are tau + 1 steps away.
+    """
+    epsilon, beta = parameters.epsilon, parameters.beta
+    outputs = output_grid()
+    tau = max(1, math.ceil(2 / epsilon * _log(len(outputs) / beta)) - 1)
+    fewest = curve.fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
+    # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
+    places = np.searchsorted(outputs, fewest, side="right") - 1
+    place = np.arange(len(outputs))
+    up = tau - (np.searchsorted(-places, -place, side="right") - 1)  # the last j with f(j) >= output
+    down = np.searchsorted(-places, -place, side="left") - tau  # the first j with f(j) <= output
+    loss = np.minimum(np.where(place >= places[tau], up, down), tau + 1)
+    chosen = sampler.select([-int(x) for x in loss], sensitivity=1, epsilon=epsilon, draw="exponential")
+    output = int(outputs[chosen])
+    return Answer(lower_bound=output, estimate=output, bound=None)
+
+
+def output_grid() -> NDArray[np.int64]:
+    """Public outputs for the shifted inverse: 256 to an octave, integers below that, up to 2^40."""
+    octaves = [np.arange(256, 512, dtype=np.int64) << shift for shift in range(32)]
+    return np.concatenate([np.arange(256, dtype=np.int64), *octaves])
+
+
+def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sampler: Sampler) -> Answer:
+    """The noisy count at a bound that is public by now, and the lower bound it supports."""
+    noisy = sampler.laplace(curve.at(bound), sensitivity=bound, epsilon=epsilon)
+    margin = laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta)
+    return Answer(lower_bound=max(0, noisy - margin), estimate=max(0, noisy), bound=bound)
+
+
+MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
+    "sharp": sharp,
+    "paper": paper,
+    "fixed": fixed,
+    "r2t": r2t,
+    "shifted_inverse": shifted_inverse,
+}
+
+
+def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
+    """What each unit of the bound costs in margin: ln(1 / 2 beta) / epsilon."""
+    return _log(1 / (2 * beta)) / epsilon
+
+
+def _log(x: Fraction) -> Fraction:
+    """ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
+    return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).ln()).limit_denominator(10**30)
+
+
+def _units(x: Fraction) -> int:
+    """x in the units of the scores."""
+    return math.ceil(x * RESOLUTION)

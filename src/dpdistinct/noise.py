@@ -1,0 +1,101 @@
+"""All randomness, drawn by OpenDP's exact samplers from the system's entropy, and the margin.
+
+The law of everything drawn here is public and exact: integers in, integers out, and a scale that
+is a float only because OpenDP takes one. It is rounded up, so that the privacy spent is never more
+than asked for (docs/proofs/mechanisms.md; tests/test_noise.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from dpdistinct.errors import DpdistinctError
+
+if TYPE_CHECKING:
+    import opendp.prelude as dp
+
+Draw = Literal["exponential", "permute_and_flip"]
+
+
+class Sampler(Protocol):
+    """What a mechanism may draw. Tests put an independent sampler in its place."""
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        """`value` plus discrete Laplace noise of scale noise_scale(sensitivity, epsilon)."""
+        ...
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        """The index of a high score, by noise of scale noise_scale(2 * sensitivity, epsilon)."""
+        ...
+
+
+class OpenDPSampler:
+    """The sampler of every release."""
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        """Guarantee: epsilon-DP when `value` moves by at most `sensitivity`."""
+        dp = _opendp()
+        space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+        scale = noise_scale(sensitivity, epsilon)
+        return int(_call(lambda: dp.m.make_laplace(*space, scale=scale)(value)))
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        """Guarantee: epsilon-DP when every score moves by at most `sensitivity`, in any direction.
+
+        OpenDP's two ways of noisy selection are, exactly, permute-and-flip (under its pure measure)
+        and the exponential mechanism (under its concentrated one). Both are epsilon-DP with this
+        scale; the factor two is needed, because the scores are not monotone.
+        """
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+        measure = dp.max_divergence() if draw == "permute_and_flip" else dp.zero_concentrated_divergence()
+        scale = noise_scale(2 * sensitivity, epsilon)
+        return int(_call(lambda: dp.m.make_noisy_max(*space, measure, scale=scale)(list(scores))))
+
+
+def noise_scale(sensitivity: int, epsilon: Fraction) -> float:
+    """The least float that is not below sensitivity / epsilon."""
+    exact_scale = sensitivity / epsilon
+    scale = float(exact_scale)
+    while Fraction(scale) < exact_scale:
+        scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> int:
+    """The least integer k with P(X > k) <= beta, for the noise X of `laplace`.
+
+    P(X > k) = a^(k+1) / (1 + a) with a = exp(-1/scale). The paper's scale * ln(1 / 2 beta) is for
+    continuous noise and falls short of it at small scales.
+    """
+    up = Context(prec=60, rounding=ROUND_CEILING)  # 60 digits, and one unit up for what they lack
+    scale = Decimal(noise_scale(sensitivity, epsilon))
+    a = up.exp(up.divide(Decimal(-1), scale))
+    log = up.ln(up.divide(Decimal(beta.denominator), Decimal(beta.numerator)))
+    exact = up.multiply(scale, up.subtract(log, up.ln(up.add(1, a))))
+    k = int(up.multiply(exact, Decimal(1) + Decimal(10) ** -40).to_integral_value(ROUND_CEILING)) - 1
+    return max(k, 0)
+
+
+def _opendp() -> Any:
+    """OpenDP, imported when the first noise is drawn: its import takes longer than ours may."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _call(measurement: Callable[[], Any]) -> Any:
+    """OpenDP's own error text may contain the private value."""
+    try:
+        return measurement()
+    except Exception:
+        raise DpdistinctError("drawing noise failed") from None
+
+
+if TYPE_CHECKING:
+    _check: Sampler = OpenDPSampler()

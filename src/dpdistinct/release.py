@@ -1,0 +1,106 @@
+"""The main function: from data to one private answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.curves import Curve, greedy_curve, matching_curve, sampling_curve
+from dpdistinct.errors import DpdistinctError, ParameterError
+from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
+from dpdistinct.noise import OpenDPSampler, Sampler
+from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
+
+CURVES: dict[Method, Callable[[Contributions], Curve]] = {
+    "matching": matching_curve,
+    "greedy": greedy_curve,
+    "sampling": sampling_curve,
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private answer. All of it may be published.
+
+    `lower_bound` is at most the true count with probability at least 1 - beta; `estimate` is the
+    noisy count before the margin was subtracted; `bound` is how many elements each person could
+    account for (None for a mechanism without such a bound).
+    """
+
+    lower_bound: int
+    estimate: int
+    bound: int | None
+    epsilon: float
+    beta: float
+    method: Method
+    mechanism: Mechanism
+    max_bound: int | None
+    element: str | None = None
+
+    def __str__(self) -> str:
+        counted = "distinct elements" if self.element is None else f"distinct values of {self.element}"
+        return (
+            f"At least {self.lower_bound:,} {counted}, with {_percent(self.beta)} confidence "
+            f"(best estimate {self.estimate:,}). "
+            f"Privacy: epsilon = {self.epsilon:g} for each person, whatever they did."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, by name."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """All fields as one JSON object."""
+        return json.dumps(self.to_dict())
+
+
+def count_distinct(
+    data: Contributions,
+    *,
+    epsilon: float = 1.0,
+    beta: float = 0.05,
+    method: Method = "matching",
+    mechanism: Mechanism = "sharp",
+    max_bound: int | None = None,
+) -> Release:
+    """How many distinct elements there are, without giving away what anybody contributed.
+
+    Guarantee: epsilon-differential privacy for adding or removing one person with all their rows,
+    and lower_bound <= truth with probability at least 1 - beta (docs/proofs/mechanisms.md). Someone
+    who appears under d identities is protected with d * epsilon.
+    """
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+    )
+    if not isinstance(data, Contributions):
+        raise ParameterError("data must be Contributions; make them with Contributions.from_pairs")
+    return release_curve(CURVES[parameters.method](data), parameters)
+
+
+def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:
+    """The release from a ready curve. Only tests and simulations pass a sampler of their own."""
+    try:
+        answer = run_mechanism(curve, parameters, sampler or OpenDPSampler())
+    except DpdistinctError:
+        raise
+    except Exception:  # whatever it was, its text or its traceback may hold private numbers
+        raise DpdistinctError("the release failed; nothing was published") from None
+    max_bound = parameters.max_bound
+    return Release(
+        lower_bound=answer.lower_bound,
+        estimate=answer.estimate,
+        bound=answer.bound,
+        epsilon=float(parameters.epsilon),
+        beta=float(parameters.beta),
+        method=parameters.method,
+        mechanism=parameters.mechanism,
+        max_bound=DEFAULT_MAX_BOUND.get(parameters.mechanism) if max_bound is None else max_bound,
+    )
+
+
+def _percent(beta: float) -> str:
+    return f"{float(100 * (1 - Fraction(repr(beta)))):g}%"

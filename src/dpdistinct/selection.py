@@ -1,0 +1,92 @@
+"""Choosing a bound privately: the Generalized Exponential Mechanism, all in integers.
+
+A candidate with bound l has the quality P = K * count - C * l, with public integers K and C. Its
+score is how far it leads over every other candidate, in units of how far one person can move the
+difference. One person moves a score by at most K, exactly (docs/proofs/selection.md;
+tests/test_selection.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESOLUTION = 2**20
+"""K: scores are integers with this many units to one person."""
+
+Denominators = Literal["sum", "max"]
+"""How far one person can move count_i - count_j: by l_i + l_j, or, where the curve never falls when
+a person is added (matching), by max(l_i, l_j)."""
+
+
+def qualities(counts: Sequence[int], bounds: Sequence[int], cost: int) -> list[int]:
+    """P_i = K * count_i - cost * bound_i. `cost` is public, in units of 1/K elements."""
+    return [RESOLUTION * int(c) - cost * int(b) for c, b in zip(counts, bounds, strict=True)]
+
+
+def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
+    """min over j of floor((P_i - P_j) / (l_i + l_j)) for increasing bounds, in O(m log m).
+
+    The paper's last section in integers: the score is the largest g with
+    P_i - g * l_i >= F(g) = max over j of (P_j + g * l_j). F is an upper envelope of lines.
+    """
+    line = upper_hull(bounds, quality)
+    slope = [bounds[j] for j in line]
+    start = [quality[j] for j in line]
+    # From g = turn[k] on, line k is at least as high as line k - 1 (at integer g).
+    turn = [-((start[k] - start[k - 1]) // (slope[k] - slope[k - 1])) for k in range(1, len(line))]
+
+    dtype: type = np.int64 if _fits_int64(quality, bounds, turn) else object
+    p, b = np.array(quality, dtype), np.array(bounds, dtype)
+    s, f, t = np.array(slope, dtype), np.array(start, dtype), np.array(turn, dtype)
+    # The last line k with P_i - turn[k] * l_i >= F(turn[k]), by bisection for all i at once.
+    low, high = np.zeros(len(p), np.int64), np.full(len(p), len(line) - 1)
+    while (low < high).any():
+        k = (low + high + 1) // 2
+        g = t[np.maximum(k - 1, 0)] if len(t) else np.zeros(len(p), dtype)
+        reached = (p - g * b >= f[k] + g * s[k]) & (low < high)
+        low, high = np.where(reached, k, low), np.where(reached | (low == high), high, k - 1)
+    scores = (p - f[low]) // (b + s[low])
+    if len(t):
+        last = low == len(line) - 1
+        scores = np.where(last, scores, np.minimum(scores, t[np.minimum(low, len(t) - 1)] - 1))
+    return [int(x) for x in scores]
+
+
+def lead_scores(
+    quality: Sequence[int], bounds: Sequence[int], denominators: Denominators
+) -> list[int]:
+    """min over j != i of floor((P_i - P_j) / w_ij), with w_ij the sum or the maximum of the bounds.
+
+    Without j = i the best candidate has a positive score, its lead, which widens the distance to
+    the others at the same sensitivity. Quadratic: for grids of a few hundred bounds.
+    """
+    if len(quality) == 1:
+        return [0]
+    dtype: type = np.int64 if _fits_int64(quality, bounds, ()) else object
+    p, b = np.array(quality, dtype), np.array(bounds, dtype)
+    width = np.add.outer(b, b) if denominators == "sum" else np.maximum.outer(b, b)
+    lead = np.subtract.outer(p, p) // width
+    others = ~np.eye(len(p), dtype=bool)
+    return [int(row[keep].min()) for row, keep in zip(lead, others, strict=True)]
+
+
+def upper_hull(x: Sequence[int], y: Sequence[int]) -> list[int]:
+    """The indices of the corners of the upper concave hull of points with increasing x."""
+    hull: list[int] = []
+    for i in range(len(x)):
+        while len(hull) >= 2:
+            a, b = hull[-2], hull[-1]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    return hull
+
+
+def _fits_int64(quality: Sequence[int], bounds: Sequence[int], turns: Sequence[int]) -> bool:
+    largest = max(map(abs, quality)) + 2 * max(map(abs, turns), default=0) * max(bounds)
+    return 2 * largest < 2**62
