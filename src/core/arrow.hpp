@@ -66,16 +66,24 @@ class KeyColumn {
    public:
     KeyColumn(const ArrowArray& batch, int i) : start_(batch.offset + batch.children[i]->offset) {
         const ArrowArray& column = *batch.children[i];
-        keys_ = static_cast<const std::uint64_t*>(column.buffers[1]);
+        // A batch that is shorter than it says would send the loops below out of bounds.
+        if (column.n_buffers != 2 || column.length < batch.offset + batch.length ||
+            (!column.buffers[1] && batch.length > 0))
+            throw StreamFailed();
+        keys_ = static_cast<const unsigned char*>(column.buffers[1]);
         valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
     }
     bool valid(std::int64_t row) const { return !valid_ || bit(valid_, start_ + row); }
-    std::uint64_t operator[](std::int64_t row) const { return keys_[start_ + row]; }
+    std::uint64_t operator[](std::int64_t row) const {
+        std::uint64_t key;  // Arrow recommends aligned buffers and does not require them
+        std::memcpy(&key, keys_ + (start_ + row) * sizeof key, sizeof key);
+        return key;
+    }
     static bool bit(const std::uint8_t* bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
    private:
     std::int64_t start_;
-    const std::uint64_t* keys_;
+    const unsigned char* keys_;
     const std::uint8_t* valid_;
 };
 
@@ -96,6 +104,7 @@ void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
         Released<ArrowArray> batch;
         if (stream.get_next(&stream, &batch) != 0) throw StreamFailed();
         if (!batch.release) return;  // the end of the stream
+        if (batch.n_children != 2) throw StreamFailed();
         const KeyColumn people(batch, 0), elements(batch, 1);
         const auto* rows = batch.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(batch.buffers[0]);
         for (std::int64_t from = 0; from < batch.length; from += kSlice) {

@@ -51,13 +51,16 @@ struct Assignment {
 };
 
 // Elements by their number of holders, few first: a counting sort.
-std::vector<Element> rare_first(const Graph& graph) {
+std::vector<Element> rare_first(const Graph& graph, Interrupt& interrupt) {
     std::uint64_t most = 0;
     for (Element e = 0; e < graph.elements(); ++e) most = std::max(most, graph.degree(e));
     std::vector<Element> at(most + 2, 0), order(graph.elements());
     for (Element e = 0; e < graph.elements(); ++e) ++at[graph.degree(e) + 1];
     for (std::size_t d = 1; d < at.size(); ++d) at[d] += at[d - 1];
-    for (Element e = 0; e < graph.elements(); ++e) order[at[graph.degree(e)]++] = e;
+    for (Element e = 0; e < graph.elements(); ++e) {
+        order[at[graph.degree(e)]++] = e;
+        interrupt.worked(1);
+    }
     return order;
 }
 
@@ -78,9 +81,12 @@ Person least_loaded(const Graph& graph, const std::vector<std::uint32_t>& load, 
 Assignment first_assignment(const Graph& graph, Interrupt& interrupt) {
     Assignment a;
     a.load.assign(graph.people, 0);
-    std::vector<Element> order = rare_first(graph);
+    std::vector<Element> order = rare_first(graph, interrupt);
     auto shared = std::find_if(order.begin(), order.end(), [&](Element e) { return graph.degree(e) > 1; });
-    for (auto e = order.begin(); e != shared; ++e) ++a.load[graph.holders[graph.begin[*e]]];
+    for (auto e = order.begin(); e != shared; ++e) {
+        ++a.load[graph.holders[graph.begin[*e]]];
+        interrupt.worked(1);
+    }
     order.erase(order.begin(), shared);
     order.shrink_to_fit();
 
@@ -116,15 +122,18 @@ Assignment first_assignment(const Graph& graph, Interrupt& interrupt) {
         for (Element k = 0; k < count; ++k) {
             a.owner[to[owner[k]]] = owner[k];
             by_owner[to[owner[k]]++] = order[k];
+            interrupt.worked(1);
         }
     }
     a.begin.reserve(count + std::size_t{1});
     a.begin.push_back(0);
     for (Element e : by_owner) a.begin.push_back(a.begin.back() + graph.degree(e));
     a.holders.reserve(a.begin.back());
-    for (Element e : by_owner)
+    for (Element e : by_owner) {
         a.holders.insert(a.holders.end(), graph.holders.begin() + graph.begin[e],
                          graph.holders.begin() + graph.begin[e + 1]);
+        interrupt.worked(graph.degree(e));
+    }
     a.first_owned.assign(graph.people, kNone);
     a.next.assign(count, kNone);
     a.previous.assign(count, kNone);
@@ -141,19 +150,21 @@ struct Held {
     std::vector<std::uint64_t> begin;
     std::vector<Element> elements;
 
-    void build(const Assignment& a, unsigned threads) {
+    void build(const Assignment& a, unsigned threads, Interrupt& interrupt) {
         begin.assign(a.people() + std::size_t{2}, 0);
         for (Person p : a.holders) ++begin[p + std::size_t{2}];
         std::partial_sum(begin.begin(), begin.end(), begin.begin());
         elements.resize(a.holders.size());
         // Every thread reads all pairs and writes those of its own range of people.
         const std::uint64_t pieces = std::max(1u, threads);
-        parallel_for(pieces, threads, [&](std::size_t i) {
+        parallel_for(pieces, threads, interrupt, [&](std::size_t i, Interrupt& mine) {
             const auto from = static_cast<Person>(a.people() * i / pieces);
             const auto width = static_cast<Person>(a.people() * (i + 1) / pieces) - from;
-            for (Element e = 0; e < a.elements(); ++e)
+            for (Element e = 0; e < a.elements(); ++e) {
                 for (std::uint64_t x = a.begin[e]; x < a.begin[e + 1]; ++x)
                     if (a.holders[x] - from < width) elements[begin[a.holders[x] + 1]++] = e;
+                mine.worked(a.begin[e + 1] - a.begin[e]);
+            }
         });
     }
 };
@@ -315,7 +326,7 @@ class Repair {
                 for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.next[e])
                     edges += a_.begin[e + 1] - a_.begin[e];
         if (edges < a_.holders.size() / 16) return false;
-        held_.build(a_, threads_);
+        held_.build(a_, threads_, interrupt_);
         return true;
     }
 

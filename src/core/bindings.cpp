@@ -33,7 +33,8 @@ Interrupt python_interrupt() {
 // The distinct positive values, increasing, and how often each occurs. Almost all are small.
 Histogram histogram(const std::vector<std::uint32_t>& values) {
     constexpr std::uint32_t kSmall = 1 << 16;
-    std::vector<std::int64_t> small(kSmall, 0);
+    const std::uint32_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    std::vector<std::int64_t> small(std::min(most, kSmall - 1) + std::size_t{1}, 0);
     std::vector<std::uint32_t> large;
     for (std::uint32_t v : values)
         if (v < kSmall)
@@ -46,7 +47,7 @@ Histogram histogram(const std::vector<std::uint32_t>& values) {
         result.first.push_back(value);
         result.second.push_back(count);
     };
-    for (std::uint32_t v = 1; v < kSmall; ++v)
+    for (std::uint32_t v = 1; v < small.size(); ++v)
         if (small[v] > 0) append(v, small[v]);
     for (auto first = large.begin(); first != large.end();) {
         auto last = std::upper_bound(first, large.end(), *first);
@@ -73,27 +74,28 @@ std::pair<Counts, Counts> run(Kernel kernel) {
     return {to_numpy(std::move(result.first)), to_numpy(std::move(result.second))};
 }
 
-// Reads a capsule from __arrow_c_stream__ to its end; the capsule releases the stream.
+// Reads a capsule from __arrow_c_stream__ to its end. The stream is moved out of the capsule: who
+// offers the same capsule again gets an error and not an empty table.
 template <class OnPair, class OnSlice>
 void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
-    auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
-    if (!stream) throw nb::python_error();
-    if (!stream->release) throw StreamFailed();  // read already
+    auto* given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (!given) throw nb::python_error();
+    if (!given->release) throw StreamFailed();  // read already
+    Released<ArrowArrayStream> stream;
+    static_cast<ArrowArrayStream&>(stream) = *given;
+    given->release = nullptr;
     nb::gil_scoped_release no_gil;
-    for_each_pair(*stream, pair, slice_done);
+    for_each_pair(stream, pair, slice_done);
 }
 
 Graph graph_of_stream(nb::handle capsule, unsigned threads, std::uint64_t max_index) {
     Interrupt interrupt = python_interrupt();
-    GraphBuilder builder(threads);
+    GraphBuilder builder(threads, interrupt);
     read(
         capsule, [&](std::uint64_t person, std::uint64_t element) { builder.add(person, element); },
-        [&](std::size_t rows) {
-            builder.added(rows);
-            interrupt.worked(rows);
-        });
+        [&](std::size_t rows) { builder.added(rows); });
     nb::gil_scoped_release no_gil;
-    return builder.finish(interrupt, max_index);
+    return builder.finish(max_index);
 }
 
 std::pair<Counts, Counts> greedy_loads_of_sorted(nb::handle capsule) {

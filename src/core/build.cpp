@@ -52,27 +52,27 @@ Grouped group(const std::vector<Pair>& sorted) {
 
 }  // namespace
 
-Graph GraphBuilder::finish(Interrupt& interrupt, std::uint64_t max_index) {
+Graph GraphBuilder::finish(std::uint64_t max_index) {
     constexpr std::size_t kParts = DistinctKeys<Pair>::kParts;
+    constexpr std::size_t kSlice = 1 << 16;
     // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
     std::array<Grouped, kParts> parts;
     {
         auto sorted = pairs_.finish();
-        parallel_for(kParts, threads_, [&](std::size_t i) {
+        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             parts[i] = group(sorted[i]);
+            interrupt.worked(sorted[i].size());
             sorted[i] = {};
         });
     }
-    interrupt.worked(std::uint64_t{1} << 20);
 
-    DistinctKeys<std::uint64_t> distinct_people(threads_);
+    DistinctKeys<std::uint64_t> distinct_people(threads_, interrupt_);
     std::uint64_t elements = 0, pairs = 0;
     for (const Grouped& part : parts) {
         for (std::uint64_t key : part.people) distinct_people.add(key);
         distinct_people.added(part.people.size());
         elements += part.degrees.size();
         pairs += part.people.size();
-        interrupt.worked(part.people.size());
     }
     std::vector<std::uint64_t> people;
     {
@@ -91,14 +91,16 @@ Graph GraphBuilder::finish(Interrupt& interrupt, std::uint64_t max_index) {
     graph.people = static_cast<Person>(people.size());
     {
         const Ranks rank(std::move(people));
-        parallel_for(kParts, threads_, [&](std::size_t i) {
+        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             Grouped& part = parts[i];
             part.holders.resize(part.people.size());
-            for (std::size_t k = 0; k < part.people.size(); ++k) part.holders[k] = rank(part.people[k]);
+            for (std::size_t k = 0; k < part.people.size(); ++k) {
+                part.holders[k] = rank(part.people[k]);
+                if (k % kSlice == 0) interrupt.worked(kSlice);
+            }
             part.people = {};
         });
     }
-    interrupt.worked(pairs);
     graph.begin.reserve(elements + 1);
     graph.holders.reserve(pairs);
     for (Grouped& part : parts) {

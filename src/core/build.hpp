@@ -11,17 +11,19 @@ namespace dpdistinct {
 
 class GraphBuilder {
    public:
-    explicit GraphBuilder(unsigned threads) : threads_(threads), pairs_(threads) {}
+    GraphBuilder(unsigned threads, Interrupt& interrupt)
+        : threads_(threads), interrupt_(interrupt), pairs_(threads, interrupt) {}
 
     void add(std::uint64_t person, std::uint64_t element) { pairs_.add({element, person}); }
     void added(std::size_t rows) { pairs_.added(rows); }
 
     // Numbers people and elements by the order of their keys. The builder is empty afterwards.
     // `max_index` is kMaxIndex but for the tests of the limit.
-    Graph finish(Interrupt& interrupt, std::uint64_t max_index = kMaxIndex);
+    Graph finish(std::uint64_t max_index = kMaxIndex);
 
    private:
     unsigned threads_;
+    Interrupt& interrupt_;
     DistinctKeys<Pair> pairs_;
 };
 

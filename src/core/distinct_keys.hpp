@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "parallel.hpp"
 
 namespace dpdistinct {
@@ -29,12 +30,13 @@ inline constexpr int words(const std::uint64_t*) { return 1; }
 // In-place radix sort by the first byte in which the keys differ. Hashes are uniform, so a few
 // rounds leave short runs; common prefixes (one popular element) are skipped in one round.
 template <class Key>
-void radix_sort(Key* first, Key* last) {
+void radix_sort(Key* first, Key* last, Interrupt& interrupt) {
     constexpr std::ptrdiff_t kShort = 96;
     if (last - first <= kShort) {
         std::sort(first, last);
         return;
     }
+    interrupt.worked(static_cast<std::uint64_t>(last - first));
     int w = 0;
     std::uint64_t differ = 0;
     for (; w < words(first); ++w) {
@@ -59,7 +61,7 @@ void radix_sort(Key* first, Key* last) {
         }
     }
     for (int d = 0; d < 256; ++d)
-        if (end[d + 1] - end[d] > 1) radix_sort(first + end[d], first + end[d + 1]);
+        if (end[d + 1] - end[d] > 1) radix_sort(first + end[d], first + end[d + 1], interrupt);
 }
 
 template <class Key>
@@ -67,12 +69,15 @@ class DistinctKeys {
    public:
     static constexpr std::size_t kParts = 256;  // by the top byte, so the parts are sorted too
 
-    explicit DistinctKeys(unsigned threads) : threads_(threads) { new_round(); }
+    DistinctKeys(unsigned threads, Interrupt& interrupt) : threads_(threads), interrupt_(interrupt) {
+        new_round();
+    }
 
     void add(const Key& key) { parts_[word(key, 0) >> 56].waiting.push_back(key); }
 
     // To be called after every batch of `rows` calls of add.
     void added(std::size_t rows) {
+        interrupt_.worked(rows);
         waiting_ += rows;
         if (waiting_ >= room_) {
             merge();
@@ -83,8 +88,8 @@ class DistinctKeys {
     // The parts in order, each sorted and without repetition. No add() after this.
     std::array<std::vector<Key>, kParts> finish() {
         std::array<std::vector<Key>, kParts> sorted;
-        parallel_for(kParts, threads_, [&](std::size_t i) {
-            merge(parts_[i]);
+        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+            merge(parts_[i], interrupt);
             sorted[i] = std::move(parts_[i].kept);
             parts_[i] = {};
         });
@@ -107,13 +112,14 @@ class DistinctKeys {
     }
 
     void merge() {
-        parallel_for(kParts, threads_, [this](std::size_t i) { merge(parts_[i]); });
+        parallel_for(kParts, threads_, interrupt_,
+                     [this](std::size_t i, Interrupt& interrupt) { merge(parts_[i], interrupt); });
     }
 
-    static void merge(Part& part) {
+    static void merge(Part& part, Interrupt& interrupt) {
         auto& kept = part.kept;
         auto& fresh = part.waiting;
-        radix_sort(fresh.data(), fresh.data() + fresh.size());
+        radix_sort(fresh.data(), fresh.data() + fresh.size(), interrupt);
         fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
         if (kept.empty()) {
             kept.assign(fresh.begin(), fresh.end());  // exactly as large as needed
@@ -131,10 +137,12 @@ class DistinctKeys {
                 kept[--to] = a > 0 && fresh[b - 1] < kept[a - 1] ? kept[--a] : fresh[--b];
         }
         fresh.clear();
+        interrupt.worked(kept.size());
     }
 
     static constexpr std::size_t kMinRoom = std::size_t{1} << 21;
     unsigned threads_;
+    Interrupt& interrupt_;
     std::size_t waiting_ = 0;
     std::size_t room_ = 0;
     std::array<Part, kParts> parts_;

@@ -16,9 +16,11 @@ class Interrupt {
         done_ += work;
         if (done_ >= kInterval) {
             done_ = 0;
-            check_();  // throws when the user asked to stop
+            check();
         }
     }
+
+    void check() { check_(); }  // throws when the user asked to stop
 
    private:
     static constexpr std::uint64_t kInterval = 1 << 20;

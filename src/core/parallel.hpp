@@ -3,34 +3,72 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace dpdistinct {
 
-// Calls piece(i) for i in [0, pieces); the first exception thrown is thrown again here.
+// Calls piece(i, interrupt) for i in [0, pieces); the first exception thrown is thrown again here.
+// Only the calling thread may ask Python whether to stop; the others ask this function.
 template <class Piece>
-void parallel_for(std::size_t pieces, unsigned threads, Piece piece) {
+void parallel_for(std::size_t pieces, unsigned threads, Interrupt& interrupt, Piece piece) {
+    struct Stopped {};
     std::atomic<std::size_t> next{0};
+    std::atomic<bool> stopped{false};
     std::exception_ptr failure;
     std::mutex guard;
-    auto work = [&] {
+    std::condition_variable helper_left;
+    std::size_t running = 0;
+    auto fail = [&] {
+        std::lock_guard<std::mutex> lock(guard);
+        if (!failure) failure = std::current_exception();
+        stopped.store(true);
+        next.store(pieces);
+    };
+    auto work = [&](Interrupt& mine) {
         for (std::size_t i; (i = next.fetch_add(1)) < pieces;) {
             try {
-                piece(i);
+                piece(i, mine);
             } catch (...) {
-                std::lock_guard<std::mutex> lock(guard);
-                if (!failure) failure = std::current_exception();
-                next.store(pieces);
+                fail();
             }
         }
     };
     std::vector<std::jthread> helpers;
-    for (std::size_t t = 1; t < std::min<std::size_t>(threads, pieces); ++t) helpers.emplace_back(work);
-    work();
+    for (std::size_t t = 1; t < std::min<std::size_t>(threads, pieces); ++t) {
+        {
+            std::lock_guard<std::mutex> lock(guard);
+            ++running;
+        }
+        helpers.emplace_back([&] {
+            Interrupt mine([&] {
+                if (stopped.load()) throw Stopped();
+            });
+            work(mine);
+            std::lock_guard<std::mutex> lock(guard);
+            --running;
+            helper_left.notify_one();
+        });
+    }
+    work(interrupt);
+    // The pieces may differ in size, so the last of them may keep a helper busy for long.
+    for (std::unique_lock<std::mutex> lock(guard); running > 0;) {
+        if (helper_left.wait_for(lock, std::chrono::milliseconds(50)) != std::cv_status::timeout || stopped) continue;
+        lock.unlock();
+        try {
+            interrupt.check();
+        } catch (...) {
+            fail();
+        }
+        lock.lock();
+    }
     helpers.clear();  // joins
     if (failure) std::rethrow_exception(failure);
 }

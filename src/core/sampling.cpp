@@ -62,8 +62,8 @@ std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64
             std::swap(mine[rank - 1], mine[rank - 1 + random.below(count - rank + 1)]);
             std::uint32_t& to_beat = best[mine[rank - 1]];
             to_beat = std::min(to_beat, rank);
+            interrupt.worked(1);  // one person may hold everything
         }
-        interrupt.worked(count);
     }
     return best;
 }

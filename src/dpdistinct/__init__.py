@@ -3,6 +3,8 @@
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.measurement import make_count_distinct
+from dpdistinct.release import Release, count_distinct
 
 __version__ = "0.1.0"
 
@@ -12,8 +14,11 @@ __all__ = [
     "DpdistinctError",
     "InputError",
     "ParameterError",
+    "Release",
+    "count_distinct",
     "greedy_curve",
     "greedy_curve_of_sorted",
+    "make_count_distinct",
     "matching_curve",
     "sampling_curve",
 ]

@@ -8,12 +8,12 @@ arrival, because the curves need an order that does not depend on who else is in
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, Protocol
-
-import numpy as np
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
+from dpdistinct.columns import column
 from dpdistinct.errors import InputError, ParameterError
 
 
@@ -40,35 +40,37 @@ class Contributions:
         """Row i says that people[i] holds elements[i]. Rows may repeat, in any order.
 
         Arrays or any iterables of equal length: integers, strings, bytes, dates, booleans, floats,
-        anything that DuckDB can hash, each side of one type. A row with None is left out.
+        each side of one type. A row with None, NaN or NaT is left out.
         """
-        sides = {"person": _column(people, "people"), "element": _column(elements, "elements")}
-        if len(sides["person"]) != len(sides["element"]):
+        thread_count(threads)
+        person, person_present = column(people, "people")
+        element, element_present = column(elements, "elements")
+        if len(person) != len(element):
             raise ParameterError("people and elements must have the same length")
+        present = person_present & element_present
+        sides = {"person": person, "element": element}  # the query below finds it by its name
+        if not present.all():
+            sides = {side: values[present] for side, values in sides.items()}
         import duckdb
 
-        try:
-            with duckdb.connect() as connection:
-                keys = connection.sql(
-                    "SELECT hash(person), hash(element) FROM sides "
-                    "WHERE person IS NOT NULL AND element IS NOT NULL"
-                )
-                return cls.from_keys(keys, threads=threads)
-        except duckdb.Error:
-            # DuckDB's own text may quote a value.
-            raise InputError(
-                "people and elements must each be of one type that DuckDB can hash; "
-                "convert mixed or nested objects to strings first"
-            ) from None
+        with suppress(duckdb.Error), duckdb.connect() as connection:
+            keys = connection.sql(
+                "SELECT hash(person), hash(element) FROM sides "
+                "WHERE person IS NOT NULL AND element IS NOT NULL"
+            )
+            return cls.from_keys(keys, threads=threads)
+        raise InputError("reading people and elements failed")  # DuckDB's own text may quote a value
 
     @classmethod
     def from_keys(cls, stream: ArrowStream, *, threads: int | None = None) -> Contributions:
         """From an Arrow stream of two columns of unsigned 64-bit keys: person, then element.
 
-        Equal values must have equal keys. Rows may repeat, in any order; the memory needed follows
-        the distinct pairs. The result does not depend on `threads` (default: all cores).
+        Equal values must have equal keys. Rows may repeat, in any order, and one with a NULL is left
+        out; the memory needed follows the distinct pairs. The result does not depend on `threads`
+        (default: all cores). More than 2^31 people or elements raise OverflowError.
         """
-        return cls(_core.graph_of_stream(stream.__arrow_c_stream__(), thread_count(threads)))
+        count = thread_count(threads)
+        return cls(read_stream(stream, lambda capsule: _core.graph_of_stream(capsule, count)))
 
     @property
     def people(self) -> int:
@@ -98,16 +100,26 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def _column(values: Iterable[Any], name: str) -> np.ndarray[Any, Any]:
-    """A one-dimensional array that DuckDB can scan."""
-    if hasattr(values, "__array__"):
-        array = np.asarray(values)
-    elif isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ParameterError(f"{name} must be an array or an iterable with one entry for each row")
+Result = TypeVar("Result")
+
+
+def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
+    """What the kernel makes of the stream.
+
+    The engine behind the stream may quote the data in its errors, so none of them is passed on, not
+    even as the context of ours.
+    """
+    if not hasattr(stream, "__arrow_c_stream__"):
+        raise ParameterError("stream must offer __arrow_c_stream__, as Arrow tables and DuckDB relations do")
+    try:
+        capsule = stream.__arrow_c_stream__()
+    except Exception as error:
+        failure: BaseException = InputError("reading the table failed")
+        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+            failure = KeyboardInterrupt()
     else:
-        array = np.fromiter(values, dtype=object)
-    if array.ndim != 1:
-        raise ParameterError(f"{name} must have one dimension, got {array.ndim}")
-    if array.dtype.kind in "SU":  # DuckDB reads text and bytes from objects
-        array = array.astype(object)
-    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False))
+        try:
+            return kernel(capsule)
+        except (RuntimeError, ValueError) as error:  # the kernels' own texts are constants
+            failure = InputError(str(error))
+    raise failure

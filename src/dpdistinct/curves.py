@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import _core
-from dpdistinct.contributions import ArrowStream, Contributions, thread_count
+from dpdistinct.contributions import ArrowStream, Contributions, read_stream, thread_count
 from dpdistinct.errors import ParameterError
 from dpdistinct.selection import upper_hull
 
@@ -107,7 +107,7 @@ def greedy_curve_of_sorted(stream: ArrowStream) -> Curve:
     may be far larger than memory; whoever sorts it (DuckDB, Spark) may do so on disk. Keys that
     fall are an error, never a wrong count.
     """
-    return Curve.of_loads(*_core.greedy_loads_of_sorted(stream.__arrow_c_stream__()))
+    return Curve.of_loads(*read_stream(stream, _core.greedy_loads_of_sorted))
 
 
 def sampling_curve(contributions: Contributions) -> Curve:

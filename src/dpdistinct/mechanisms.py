@@ -21,7 +21,6 @@ from dpdistinct.noise import Sampler, laplace_margin
 from dpdistinct.parameters import Mechanism, Parameters
 from dpdistinct.selection import RESOLUTION, Denominators, lead_scores, paper_scores, qualities
 
-
 DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": 2**20, "paper": 100, "r2t": 1000}
 
 # The constants of "sharp", one public rule for all data (experiments in benchmarks/accuracy.py).
@@ -120,8 +119,8 @@ def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> A
     # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
     places = np.searchsorted(outputs, fewest, side="right") - 1
     place = np.arange(len(outputs))
-    up = tau - (np.searchsorted(-places, -place, side="right") - 1)  # the last j with f(j) >= output
-    down = np.searchsorted(-places, -place, side="left") - tau  # the first j with f(j) <= output
+    up = tau - (np.searchsorted(-places[: tau + 1], -place, side="right") - 1)  # last j: f(j) >= output
+    down = np.searchsorted(-places, -place, side="left") - tau  # first j: f(j) <= output
     loss = np.minimum(np.where(place >= places[tau], up, down), tau + 1)
     chosen = sampler.select([-int(x) for x in loss], sensitivity=1, epsilon=epsilon, draw="exponential")
     output = int(outputs[chosen])
@@ -156,10 +155,10 @@ def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
 
 
 def _log(x: Fraction) -> Fraction:
-    """ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
+    """Ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
     return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).ln()).limit_denominator(10**30)
 
 
 def _units(x: Fraction) -> int:
-    """x in the units of the scores."""
+    """X in the units of the scores."""
     return math.ceil(x * RESOLUTION)

@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dpdistinct.errors import DpdistinctError
 
-if TYPE_CHECKING:
-    import opendp.prelude as dp
-
 Draw = Literal["exponential", "permute_and_flip"]
 
 

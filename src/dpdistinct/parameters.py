@@ -26,9 +26,7 @@ class Parameters:
     max_bound: int | None  # None: the mechanism's own default
 
 
-def check_parameters(
-    *, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any
-) -> Parameters:
+def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any) -> Parameters:
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
     if not exact_epsilon > 0:

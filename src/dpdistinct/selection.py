@@ -9,7 +9,7 @@ tests/test_selection.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def qualities(counts: Sequence[int], bounds: Sequence[int], cost: int) -> list[i
 
 
 def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
-    """min over j of floor((P_i - P_j) / (l_i + l_j)) for increasing bounds, in O(m log m).
+    """Min over j of floor((P_i - P_j) / (l_i + l_j)) for increasing bounds, in O(m log m).
 
     The paper's last section in integers: the score is the largest g with
     P_i - g * l_i >= F(g) = max over j of (P_j + g * l_j). F is an upper envelope of lines.
@@ -39,14 +39,13 @@ def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
     # From g = turn[k] on, line k is at least as high as line k - 1 (at integer g).
     turn = [-((start[k] - start[k - 1]) // (slope[k] - slope[k - 1])) for k in range(1, len(line))]
 
-    dtype: type = np.int64 if _fits_int64(quality, bounds, turn) else object
-    p, b = np.array(quality, dtype), np.array(bounds, dtype)
-    s, f, t = np.array(slope, dtype), np.array(start, dtype), np.array(turn, dtype)
+    fits = _fits_int64(quality, bounds, turn)
+    p, b, s, f, t = (_array(x, fits) for x in (quality, bounds, slope, start, turn))
     # The last line k with P_i - turn[k] * l_i >= F(turn[k]), by bisection for all i at once.
     low, high = np.zeros(len(p), np.int64), np.full(len(p), len(line) - 1)
     while (low < high).any():
         k = (low + high + 1) // 2
-        g = t[np.maximum(k - 1, 0)] if len(t) else np.zeros(len(p), dtype)
+        g = t[np.maximum(k - 1, 0)]
         reached = (p - g * b >= f[k] + g * s[k]) & (low < high)
         low, high = np.where(reached, k, low), np.where(reached | (low == high), high, k - 1)
     scores = (p - f[low]) // (b + s[low])
@@ -56,18 +55,16 @@ def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
     return [int(x) for x in scores]
 
 
-def lead_scores(
-    quality: Sequence[int], bounds: Sequence[int], denominators: Denominators
-) -> list[int]:
-    """min over j != i of floor((P_i - P_j) / w_ij), with w_ij the sum or the maximum of the bounds.
+def lead_scores(quality: Sequence[int], bounds: Sequence[int], denominators: Denominators) -> list[int]:
+    """Min over j != i of floor((P_i - P_j) / w_ij), with w_ij the sum or the maximum of the bounds.
 
     Without j = i the best candidate has a positive score, its lead, which widens the distance to
     the others at the same sensitivity. Quadratic: for grids of a few hundred bounds.
     """
     if len(quality) == 1:
         return [0]
-    dtype: type = np.int64 if _fits_int64(quality, bounds, ()) else object
-    p, b = np.array(quality, dtype), np.array(bounds, dtype)
+    fits = _fits_int64(quality, bounds, ())
+    p, b = _array(quality, fits), _array(bounds, fits)
     width = np.add.outer(b, b) if denominators == "sum" else np.maximum.outer(b, b)
     lead = np.subtract.outer(p, p) // width
     others = ~np.eye(len(p), dtype=bool)
@@ -85,6 +82,11 @@ def upper_hull(x: Sequence[int], y: Sequence[int]) -> list[int]:
             hull.pop()
         hull.append(i)
     return hull
+
+
+def _array(x: Sequence[int], fits: bool) -> NDArray[Any]:
+    """Integers of 64 bits where nothing can overflow, else Python's own."""
+    return np.array(x, np.int64 if fits else object)
 
 
 def _fits_int64(quality: Sequence[int], bounds: Sequence[int], turns: Sequence[int]) -> bool:

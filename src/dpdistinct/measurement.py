@@ -1,0 +1,56 @@
+"""dpdistinct as an OpenDP measurement, to be composed with the rest of OpenDP."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.release import CURVES, Release, release_curve
+
+if TYPE_CHECKING:
+    import opendp.prelude as dp
+
+
+def contributions_space() -> tuple[dp.Domain, dp.Metric]:
+    """The domain of all Contributions; their distance is how many people were added or removed."""
+    import opendp.prelude as dp
+
+    domain = dp.user_domain("dpdistinct.Contributions", lambda x: isinstance(x, Contributions))
+    return domain, dp.symmetric_distance()
+
+
+def make_count_distinct(
+    *,
+    epsilon: float,
+    beta: float = 0.05,
+    method: Method = "matching",
+    mechanism: Mechanism = "sharp",
+    max_bound: int | None = None,
+) -> dp.Measurement:
+    """An OpenDP Measurement from Contributions to a Release, with the parameters of count_distinct.
+
+    Guarantee: d people cost d * epsilon. OpenDP asks for
+    `enable_features("contrib", "honest-but-curious")` first, because it cannot check a measurement
+    that is not its own; docs/proofs/mechanisms.md has the proof.
+    """
+    import opendp.prelude as dp
+
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+    )
+
+    def release(data: Contributions) -> Release:
+        return release_curve(CURVES[parameters.method](data), parameters)
+
+    def privacy_map(people: Any) -> float:
+        return _rounded_up(people * parameters.epsilon)
+
+    return dp.m.make_user_measurement(*contributions_space(), dp.max_divergence(), release, privacy_map)
+
+
+def _rounded_up(x: Fraction) -> float:
+    value = float(x)
+    return value if Fraction(value) >= x else math.nextafter(value, math.inf)

@@ -1,0 +1,86 @@
+"""The exact output law of a whole mechanism, and the worst log-ratio between two of them.
+
+The mechanism itself is run, with a sampler that takes every branch in turn and writes down what
+would be drawn; so the law is that of the code and not of a copy of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpdistinct.curves import Curve
+from dpdistinct.mechanisms import run_mechanism
+from dpdistinct.noise import Draw, noise_scale
+from dpdistinct.parameters import Parameters, check_parameters
+from laws import selection_log_law
+
+
+def parameters(mechanism: str, method: str, epsilon: str, max_bound: int | None) -> Parameters:
+    return check_parameters(
+        epsilon=epsilon, beta="0.05", method=method, mechanism=mechanism, max_bound=max_bound
+    )
+
+
+def loads_curve(loads: Sequence[int]) -> Curve:
+    """The curve of people with so many elements each, all of them their own."""
+    values, people = np.unique([x for x in loads if x], return_counts=True)
+    return Curve.of_loads(values.astype(np.int64), people.astype(np.int64))
+
+
+@dataclass
+class Branch:
+    """A sampler that follows one choice and adds no noise."""
+
+    choice: int
+    selection: np.ndarray | None = None  # the logarithm of its law
+    counts: list[tuple[int, float]] = field(default_factory=list)  # (value, scale of its noise)
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        self.selection = selection_log_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw)
+        return self.choice
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        self.counts.append((value, noise_scale(sensitivity, epsilon)))
+        return value
+
+
+def branches(curve: Curve, settings: Parameters, sampler: type[Branch] = Branch) -> list[Branch]:
+    """All branches, with the law of the choice between them."""
+    first = sampler(0)
+    run_mechanism(curve, settings, first)
+    result = [first]
+    for choice in range(1, 1 if first.selection is None else len(first.selection)):
+        branch = sampler(choice)
+        if first.counts:
+            run_mechanism(curve, settings, branch)
+        branch.selection = first.selection
+        result.append(branch)
+    return result
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The worst log-ratios between the output laws on two data sets."""
+
+    selection: float
+    whole: float
+
+
+def loss(a: list[Branch], b: list[Branch]) -> Loss:
+    """Exact: discrete Laplace laws of scale s at distance d have the worst log-ratio d / s."""
+    selection = whole = 0.0
+    for one, other in zip(a, b, strict=True):
+        chosen = 0.0
+        if one.selection is not None:
+            assert other.selection is not None
+            chosen = abs(float(one.selection[one.choice] - other.selection[other.choice]))
+        counted = 0.0
+        for (value, scale), (moved, same_scale) in zip(one.counts, other.counts, strict=True):
+            assert scale == same_scale  # the noise must not depend on the data
+            counted += abs(value - moved) / scale
+        selection, whole = max(selection, chosen), max(whole, chosen + counted)
+    return Loss(selection, whole)

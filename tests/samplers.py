@@ -1,0 +1,69 @@
+"""A second sampler, written from the definitions in exact arithmetic: the oracle for OpenDP's.
+
+Bernoulli(exp(-x)) by von Neumann's alternating series and the discrete Laplace on top of it follow
+Canonne, Kamath, Steinke 2020. Any source of integers below n can drive it: the system's for tests
+of laws, a seeded one for simulations that must be repeatable.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from dpdistinct.noise import Draw, noise_scale
+
+
+class ExactSampler:
+    """The laws of dpdistinct.noise.Sampler, drawn without OpenDP."""
+
+    def __init__(self, below: Callable[[int], int] = secrets.randbelow) -> None:
+        self.below = below
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        scale = Fraction(noise_scale(sensitivity, epsilon))
+        while True:
+            size = self._geometric(1 / scale)
+            negative = self.below(2) == 1
+            if not (negative and size == 0):
+                return value - size if negative else value + size
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        scale = Fraction(noise_scale(2 * sensitivity, epsilon))
+        best = max(scores)
+        left = list(range(len(scores)))
+        while True:
+            place = self.below(len(left))
+            if self._bernoulli_exp((best - scores[left[place]]) / scale):
+                return left[place]
+            if draw == "permute_and_flip":  # the exponential mechanism puts it back
+                left.pop(place)
+
+    def _bernoulli(self, p: Fraction) -> bool:
+        return self.below(p.denominator) < p.numerator
+
+    def _bernoulli_exp(self, x: Fraction) -> bool:
+        """True with probability exp(-x)."""
+        while x > 1:
+            if not self._bernoulli_exp_of_unit(Fraction(1)):
+                return False
+            x -= 1
+        return self._bernoulli_exp_of_unit(x)
+
+    def _bernoulli_exp_of_unit(self, x: Fraction) -> bool:
+        k = 1
+        while self._bernoulli(x / k):
+            k += 1
+        return k % 2 == 1
+
+    def _geometric(self, x: Fraction) -> int:
+        """K with probability proportional to exp(-x k), for x = s / t: first mod t, then the rest."""
+        s, t = x.numerator, x.denominator
+        while True:
+            u = self.below(t)
+            if self._bernoulli_exp(Fraction(u, t)):
+                break
+        v = 0
+        while self._bernoulli_exp_of_unit(Fraction(1)):
+            v += 1
+        return (u + t * v) // s

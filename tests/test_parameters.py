@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpdistinct import ParameterError, count_distinct
+from dpdistinct.parameters import check_parameters
+
+GOOD: dict[str, Any] = {
+    "epsilon": 1,
+    "beta": 0.05,
+    "method": "matching",
+    "mechanism": "sharp",
+    "max_bound": None,
+}
+
+
+class Untouchable:
+    """Data that must not be looked at before the parameters have been checked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError("the data was touched")
+
+
+BAD = [
+    *[
+        ("epsilon", x)
+        for x in (0, -1, float("nan"), float("inf"), "one", "", None, True, 1e-9, 1e9, [1], "1/0")
+    ],
+    *[("beta", x) for x in (0, 0.5, 1, -0.1, float("nan"), "few", None, 1e-30)],
+    *[("max_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
+    *[("method", x) for x in ("flow", None, "Matching")],
+    *[("mechanism", x) for x in ("laplace", None)],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_bad_parameter_is_one_clear_error_before_any_data_is_read(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        count_distinct(Untouchable(), **(GOOD | {name: value}))
+    message = str(caught.value)
+    assert message.startswith(f"{name} must")
+    assert repr(value) in message
+    assert "\n" not in message
+
+
+def test_a_fixed_bound_must_be_given() -> None:
+    with pytest.raises(ParameterError, match="max_bound"):
+        count_distinct(Untouchable(), **(GOOD | {"mechanism": "fixed"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value", [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), np.float64(0.1), "1/10", "1e-1"]
+)
+def test_epsilon_is_the_number_that_was_written(value: Any) -> None:
+    assert check_parameters(**(GOOD | {"epsilon": value})).epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("value", [1, 2**31, np.int32(7)])
+def test_bounds_within_the_limit_are_taken(value: Any) -> None:
+    assert check_parameters(**(GOOD | {"max_bound": value})).max_bound == int(value)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities, upper_hull
+
+K = RESOLUTION
+
+
+def naive_scores(quality: list[int], bounds: list[int], width, *, itself: bool) -> list[int]:  # type: ignore[no-untyped-def]
+    """The definition: a minimum over the others (and, in the paper, the candidate itself)."""
+    everybody = range(len(bounds))
+    return [
+        min((quality[i] - quality[j]) // width(bounds[i], bounds[j]) for j in everybody if itself or j != i)
+        for i in everybody
+    ]
+
+
+@st.composite
+def candidates(draw: st.DrawFn, *, largest: int = 2**31) -> tuple[list[int], list[int], int]:
+    """Counts at increasing bounds (any, not only concave ones) and a public cost."""
+    bounds = sorted(draw(st.sets(st.integers(1, largest), min_size=2, max_size=12)))
+    counts = draw(st.lists(st.integers(0, 2**33), min_size=len(bounds), max_size=len(bounds)))
+    return counts, bounds, draw(st.integers(0, 2**34))
+
+
+@given(candidates())
+def test_the_scores_of_the_paper_are_its_definition(case: tuple[list[int], list[int], int]) -> None:
+    counts, bounds, cost = case
+    quality = qualities(counts, bounds, cost)
+    assert paper_scores(quality, bounds) == naive_scores(quality, bounds, int.__add__, itself=True)
+
+
+def test_the_scores_of_the_paper_on_a_thousand_bounds_of_real_shapes() -> None:
+    rng = np.random.default_rng(20)
+    bounds = list(range(1, 1001))
+    for shape in (0.3, 1.0, 3.0):
+        loads = (rng.pareto(shape, 3000) * 5).astype(np.int64) + 1
+        counts = [int(np.minimum(loads, b).sum()) for b in bounds]
+        quality = qualities(counts, bounds, 9 * K + 17)
+        assert paper_scores(quality, bounds) == naive_scores(quality, bounds, int.__add__, itself=True)
+
+
+@given(candidates())
+def test_lead_scores_are_their_definition(case: tuple[list[int], list[int], int]) -> None:
+    counts, bounds, cost = case
+    quality = qualities(counts, bounds, cost)
+    assert lead_scores(quality, bounds, "sum") == naive_scores(quality, bounds, int.__add__, itself=False)
+    assert lead_scores(quality, bounds, "max") == naive_scores(quality, bounds, max, itself=False)
+
+
+def test_a_single_candidate_has_a_score() -> None:
+    assert paper_scores([5], [1]) == [0]
+    assert lead_scores([5], [1], "max") == [0]
+
+
+@st.composite
+def neighbours(draw: st.DrawFn, *, monotone: bool) -> tuple[list[int], list[int], list[int], int]:
+    counts, bounds, cost = draw(candidates(largest=2**20))
+    moves = [draw(st.integers(0 if monotone else -b, b)) for b in bounds]
+    return counts, [c + m for c, m in zip(counts, moves, strict=True)], bounds, cost
+
+
+def moved(before: list[int], after: list[int]) -> int:
+    return max(abs(a - b) for a, b in zip(before, after, strict=True))
+
+
+@settings(max_examples=500)
+@given(neighbours(monotone=False))
+def test_one_person_moves_a_score_with_sums_by_at_most_k(case) -> None:  # type: ignore[no-untyped-def]
+    before, after, bounds, cost = case
+    for scores in (paper_scores, lambda q, b: lead_scores(q, b, "sum")):
+        assert moved(*(scores(qualities(c, bounds, cost), bounds) for c in (before, after))) <= K
+
+
+@settings(max_examples=500)
+@given(neighbours(monotone=True))
+def test_one_person_moves_a_score_with_maxima_by_at_most_k_if_counts_only_rise(case) -> None:  # type: ignore[no-untyped-def]
+    before, after, bounds, cost = case
+    scores = [lead_scores(qualities(c, bounds, cost), bounds, "max") for c in (before, after)]
+    assert moved(*scores) <= K
+
+
+def test_maxima_would_not_do_for_counts_that_may_fall() -> None:
+    # The mutant: bounds 4 and 5 with counts that move by -4 and +5 in one step.
+    before, after, bounds = [100, 100], [96, 105], [4, 5]
+    scores = [lead_scores(qualities(c, bounds, 0), bounds, "max") for c in (before, after)]
+    assert moved(*scores) > K
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=12), st.data())
+def test_the_hull_supports_every_line(y: list[int], data: st.DataObject) -> None:
+    x = sorted(data.draw(st.sets(st.integers(0, 40), min_size=len(y), max_size=len(y))))
+    corners = upper_hull(x, y)
+    for slope in (Fraction(n, 7) for n in range(-400, 400, 13)):
+        highest = max(y[i] + slope * x[i] for i in range(len(x)))
+        assert max(y[i] + slope * x[i] for i in corners) == highest
