@@ -132,10 +132,10 @@ NB_MODULE(_core, m) {
     m.def("greedy_loads_of_sorted", &greedy_loads_of_sorted, "stream"_a);
     m.def(
         "best_ranks",
-        [](const Graph& g, std::array<std::uint64_t, 4> entropy) {
-            return run([&](Interrupt& i) { return best_ranks(g, entropy, i); });
+        [](const Graph& g, std::array<std::uint64_t, 4> secret) {
+            return run([&](Interrupt& i) { return best_ranks(g, secret, i); });
         },
-        "graph"_a, "entropy"_a);
+        "graph"_a, "secret"_a);
 }
 
 }  // namespace dpdistinct

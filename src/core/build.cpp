@@ -9,7 +9,7 @@ namespace {
 // The rank of a key among sorted distinct keys: a table over the top bits, then a short search.
 class Ranks {
    public:
-    explicit Ranks(std::vector<std::uint64_t> sorted) : keys_(std::move(sorted)) {
+    explicit Ranks(const std::vector<std::uint64_t>& sorted) : keys_(sorted) {
         // About four keys share an entry, so the table costs a byte or two for each key.
         const int bits = std::max(1, static_cast<int>(std::bit_width(keys_.size())) - 2);
         shift_ = 64 - bits;
@@ -26,7 +26,7 @@ class Ranks {
     }
 
    private:
-    std::vector<std::uint64_t> keys_;
+    const std::vector<std::uint64_t>& keys_;
     int shift_;
     std::vector<std::uint32_t> first_;  // first_[b]: the first key whose top bits are b or more
 };
@@ -74,7 +74,8 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
         elements += part.degrees.size();
         pairs += part.people.size();
     }
-    std::vector<std::uint64_t> people;
+    Graph graph;
+    std::vector<std::uint64_t>& people = graph.people_keys;
     {
         auto sorted = distinct_people.finish();
         std::size_t count = 0;
@@ -87,10 +88,9 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
         }
     }
 
-    Graph graph;
     graph.people = static_cast<Person>(people.size());
     {
-        const Ranks rank(std::move(people));
+        const Ranks rank(people);
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             Grouped& part = parts[i];
             part.holders.resize(part.people.size());

@@ -14,6 +14,7 @@ using Element = std::uint32_t;
 // greedy curve need an order that does not depend on who else is in the table.
 struct Graph {
     Person people = 0;
+    std::vector<std::uint64_t> people_keys;  // of each person, increasing
     std::vector<std::uint64_t> begin{0};  // element e is held by holders[begin[e] .. begin[e + 1])
     std::vector<Person> holders;          // increasing within each element
 

@@ -8,12 +8,14 @@
 namespace dpdistinct {
 namespace {
 
-// xoshiro256** (Blackman and Vigna). The privacy of the sampled count holds for every fixed order,
-// so a fast generator seeded by the system's entropy is enough.
+// xoshiro256** (Blackman and Vigna), one for each person, from the secret of this run and the
+// person's own key: nobody's order depends on who else is there, so the sensitivity of the sampled
+// count holds for every secret, and a fast generator is enough.
 class Random {
    public:
-    explicit Random(std::array<std::uint64_t, 4> state) : s_(state) {
-        if (std::ranges::all_of(s_, [](std::uint64_t w) { return w == 0; })) s_[0] = 1;
+    Random(const std::array<std::uint64_t, 4>& secret, std::uint64_t key) {
+        for (int i = 0; i < 4; ++i) s_[i] = mix(secret[i] ^ mix(key + static_cast<std::uint64_t>(i)));
+        s_[0] |= 1;  // the one state it must not have is all zeros
     }
 
     // Uniform in [0, n), for n < 2^32: by rejection, so without bias.
@@ -25,6 +27,13 @@ class Random {
     }
 
    private:
+    static std::uint64_t mix(std::uint64_t x) {  // splitmix64
+        x += 0x9e3779b97f4a7c15;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+        return x ^ (x >> 31);
+    }
+
     std::uint64_t next() {
         const std::uint64_t result = std::rotl(s_[1] * 5, 7) * 9;
         const std::uint64_t t = s_[1] << 17;
@@ -42,7 +51,7 @@ class Random {
 
 }  // namespace
 
-std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> entropy,
+std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret,
                                       Interrupt& interrupt) {
     std::vector<std::uint64_t> begin(graph.people + std::size_t{2}, 0);
     for (Person p : graph.holders) ++begin[p + std::size_t{2}];
@@ -53,9 +62,9 @@ std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64
         interrupt.worked(graph.degree(e));
     }
 
-    Random random(entropy);
     std::vector<std::uint32_t> best(graph.elements(), std::numeric_limits<std::uint32_t>::max());
     for (Person p = 0; p < graph.people; ++p) {
+        Random random(secret, graph.people_keys[p]);
         Element* mine = held.data() + begin[p];
         const auto count = static_cast<std::uint32_t>(begin[p + 1] - begin[p]);
         for (std::uint32_t rank = 1; rank <= count; ++rank) {  // Fisher and Yates, from the front

@@ -13,7 +13,7 @@ namespace dpdistinct {
 // Everybody puts their elements in a random order of their own; the best rank of an element is
 // the smallest place it has with any holder. With bound l the elements of best rank <= l are
 // counted: every l from one pass.
-std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> entropy,
+std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret,
                                       Interrupt& interrupt);
 
 }  // namespace dpdistinct

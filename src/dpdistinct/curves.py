@@ -116,5 +116,5 @@ def sampling_curve(contributions: Contributions) -> Curve:
     Guarantee: for each fixed order of everybody's own elements, adding one person raises the value
     at l by at least 0 and at most l.
     """
-    entropy = secrets.randbits(64), secrets.randbits(64), secrets.randbits(64), secrets.randbits(64)
-    return Curve.of_ranks(*_core.best_ranks(contributions._graph, entropy))
+    secret = secrets.randbits(64), secrets.randbits(64), secrets.randbits(64), secrets.randbits(64)
+    return Curve.of_ranks(*_core.best_ranks(contributions._graph, secret))

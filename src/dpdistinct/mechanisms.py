@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpdistinct.curves import Curve
 from dpdistinct.noise import Sampler, laplace_margin
 from dpdistinct.parameters import Mechanism, Parameters
-from dpdistinct.selection import RESOLUTION, Denominators, lead_scores, paper_scores, qualities
+from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
 
 DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": 2**20, "paper": 100, "r2t": 1000}
 
@@ -69,10 +69,9 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     quality = qualities(
         [curve.at(bound) for bound in bounds], bounds, _units(per_bound(rest, parameters.beta))
     )
-    denominators: Denominators = "max" if parameters.method == "matching" else "sum"
     # A public offset does not change the sensitivity. Each bound l gets the prior l^-a.
     prior = [_units(2 / choice * SHARP_PRIOR * _log(Fraction(bound))) for bound in bounds]
-    scores = [s - p for s, p in zip(lead_scores(quality, bounds, denominators), prior, strict=True)]
+    scores = [s - p for s, p in zip(lead_scores(quality, bounds), prior, strict=True)]
     chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=choice, draw="permute_and_flip")
     return count_at(bounds[chosen], curve, rest, parameters.beta, sampler)
 

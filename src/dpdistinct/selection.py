@@ -9,17 +9,13 @@ tests/test_selection.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 RESOLUTION = 2**20
 """K: scores are integers with this many units to one person."""
-
-Denominators = Literal["sum", "max"]
-"""How far one person can move count_i - count_j: by l_i + l_j, or, where the curve never falls when
-a person is added (matching), by max(l_i, l_j)."""
 
 
 def qualities(counts: Sequence[int], bounds: Sequence[int], cost: int) -> list[int]:
@@ -55,18 +51,18 @@ def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
     return [int(x) for x in scores]
 
 
-def lead_scores(quality: Sequence[int], bounds: Sequence[int], denominators: Denominators) -> list[int]:
-    """Min over j != i of floor((P_i - P_j) / w_ij), with w_ij the sum or the maximum of the bounds.
+def lead_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
+    """Min over j != i of floor((P_i - P_j) / max(l_i, l_j)).
 
     Without j = i the best candidate has a positive score, its lead, which widens the distance to
-    the others at the same sensitivity. Quadratic: for grids of a few hundred bounds.
+    the others at the same sensitivity. The larger bound of the two is how far one person can move
+    count_i - count_j (docs/proofs/curves.md, claim 7a). Quadratic: for grids of some hundred bounds.
     """
     if len(quality) == 1:
         return [0]
     fits = _fits_int64(quality, bounds, ())
     p, b = _array(quality, fits), _array(bounds, fits)
-    width = np.add.outer(b, b) if denominators == "sum" else np.maximum.outer(b, b)
-    lead = np.subtract.outer(p, p) // width
+    lead = np.subtract.outer(p, p) // np.maximum.outer(b, b)
     others = ~np.eye(len(p), dtype=bool)
     return [int(row[keep].min()) for row, keep in zip(lead, others, strict=True)]
 
