@@ -5,6 +5,7 @@ from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, match
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.measurement import make_count_distinct
 from dpdistinct.release import Release, count_distinct
+from dpdistinct.tables import read
 
 __version__ = "0.1.0"
 
@@ -20,5 +21,6 @@ __all__ = [
     "greedy_curve_of_sorted",
     "make_count_distinct",
     "matching_curve",
+    "read",
     "sampling_curve",
 ]

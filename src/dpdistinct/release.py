@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,7 @@ from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
+from dpdistinct.tables import Columns, column_names, read
 
 CURVES: dict[Method, Callable[[Contributions], Curve]] = {
     "matching": matching_curve,
@@ -59,26 +60,48 @@ class Release:
 
 
 def count_distinct(
-    data: Contributions,
+    data: Any,
     *,
+    person: Columns | None = None,
+    element: Columns | None = None,
     epsilon: float = 1.0,
     beta: float = 0.05,
     method: Method = "matching",
     mechanism: Mechanism = "sharp",
     max_bound: int | None = None,
+    sql: str | None = None,
+    memory_limit: str | None = None,
+    temp_directory: str | None = None,
+    threads: int | None = None,
 ) -> Release:
     """How many distinct elements there are, without giving away what anybody contributed.
 
-    Guarantee: epsilon-differential privacy for adding or removing one person with all their rows,
-    and lower_bound <= truth with probability at least 1 - beta (docs/proofs/mechanisms.md). Someone
-    who appears under d identities is protected with d * epsilon.
+    data, person, element, sql, memory_limit, temp_directory, threads: as for `read`; person and
+    element are not needed for Contributions.
+
+    Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
+    their rows, and lower_bound <= truth with probability at least 1 - beta
+    (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
     """
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
-    if not isinstance(data, Contributions):
-        raise ParameterError("data must be Contributions; make them with Contributions.from_pairs")
-    return release_curve(CURVES[parameters.method](data), parameters)
+    if isinstance(data, Contributions):
+        return release_curve(CURVES[parameters.method](data), parameters)
+    if person is None or element is None:
+        raise ParameterError("person and element must name columns of the data")
+    names = column_names("element", element)
+    contributions = read(
+        data,
+        person=person,
+        element=names,
+        sql=sql,
+        memory_limit=memory_limit,
+        temp_directory=temp_directory,
+        threads=threads,
+    )
+    release = release_curve(CURVES[parameters.method](contributions), parameters)
+    return replace(release, element=", ".join(names))
 
 
 def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:
