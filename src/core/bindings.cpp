@@ -119,7 +119,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("people", [](const Graph& g) { return g.people; })
         .def_prop_ro("elements", &Graph::elements)
         .def_prop_ro("pairs", &Graph::pairs);
-    m.def("graph_of_stream", &graph_of_stream, "stream"_a, "threads"_a, "max_index"_a = kMaxIndex);
+    m.def("graph_of_stream", &graph_of_stream, "stream"_a.none(), "threads"_a, "max_index"_a = kMaxIndex);
     m.def(
         "balanced_loads",
         [](const Graph& g, unsigned threads) {
@@ -129,7 +129,7 @@ NB_MODULE(_core, m) {
     m.def(
         "greedy_loads",
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
-    m.def("greedy_loads_of_sorted", &greedy_loads_of_sorted, "stream"_a);
+    m.def("greedy_loads_of_sorted", &greedy_loads_of_sorted, "stream"_a.none());
     m.def(
         "best_ranks",
         [](const Graph& g, std::array<std::uint64_t, 4> secret) {

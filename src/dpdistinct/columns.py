@@ -75,11 +75,11 @@ def _objects(array: NDArray[Any], present: NDArray[np.bool_], name: str) -> Colu
 
 def _missing(value: Any) -> bool:
     """None, or what stands for it in an array of objects: NaN, NaT, pandas.NA."""
-    return value is None or type(value).__name__ == "NAType" or (_is_scalar(value) and bool(value != value))
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, float | np.generic | decimal.Decimal | datetime.datetime)
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()  # comparing a signalling NaN is an error
+    if isinstance(value, float | np.generic | datetime.datetime):
+        return bool(value != value)
+    return value is None or type(value).__name__ == "NAType"
 
 
 def _integers(values: NDArray[Any]) -> NDArray[Any]:
@@ -123,9 +123,15 @@ def _bytes(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _moments(values: NDArray[Any]) -> NDArray[Any]:
-    # Equal moments in different time zones are one value.
-    utc = datetime.UTC
-    return _each(lambda value: (value.astimezone(utc) if value.tzinfo else value).isoformat(), values)
+    return _each(_moment, values)
+
+
+def _moment(value: Any) -> str:
+    """Equal moments in different time zones are one value."""
+    try:
+        return str((value.astimezone(datetime.UTC) if value.tzinfo else value).isoformat())
+    except OverflowError:  # within hours of the year 1 or 9999
+        return str(value.isoformat())
 
 
 def _decimals(values: NDArray[Any]) -> NDArray[Any]:

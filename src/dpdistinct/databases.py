@@ -23,19 +23,29 @@ def bind_database_file(connection: duckdb.DuckDBPyConnection, path: str, sql: st
     A file with one table needs no sql. In a DuckDB file that table is also called `data`; a query
     on a SQLite file is SQLite's.
     """
-    with open(path, "rb") as file:
-        is_sqlite = file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
-    if is_sqlite:
+    if is_sqlite(path):
         _bind_sqlite(connection, path, sql)
         return "FROM data"
     _bind_duckdb(connection, path, sql)
     return sql or "FROM data"
 
 
+def is_sqlite(path: str) -> bool:
+    """Whether this is a file that begins as SQLite files do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    except OSError:
+        return False
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _bind_duckdb(connection: duckdb.DuckDBPyConnection, path: str, sql: str | None) -> None:
     import duckdb
-
-    from dpdistinct.tables import quoted
 
     try:
         connection.execute("ATTACH '" + path.replace("'", "''") + "' AS input (READ_ONLY)")
@@ -77,7 +87,7 @@ def _bind_sqlite(connection: duckdb.DuckDBPyConnection, path: str, sql: str | No
                 name = _only_table(path, found, None)
                 info = source.execute("SELECT name, type FROM pragma_table_info(?)", [name])
                 types = {column: _affinity(declared) for column, declared in info}
-                query = f'SELECT * FROM "{name}"'
+                query = f"SELECT * FROM {quoted(str(name))}"
             else:
                 query = sql
             columns = [d[0] for d in source.execute(f"SELECT * FROM ({query}) LIMIT 0").description]
@@ -99,8 +109,7 @@ def _affinity(declared: str) -> str:
 
 
 def _cast(column: str, kind: str) -> str:
-    name = '"' + column.replace('"', '""') + '"'
-    return f"CAST({name} AS {kind}) AS {name}"
+    return f"CAST({quoted(column)} AS {kind}) AS {quoted(column)}"
 
 
 DUCKDB_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "BLOB": "BLOB", "TEXT": "VARCHAR"}
@@ -109,8 +118,6 @@ DUCKDB_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "BLOB": "BLOB", "TEXT": "
 def _copy(
     connection: duckdb.DuckDBPyConnection, rows: sqlite3.Cursor, columns: list[str], types: dict[str, str]
 ) -> None:
-    from dpdistinct.tables import quoted
-
     fields = ", ".join(f"{quoted(c)} {DUCKDB_TYPES[types.get(c, 'TEXT')]}" for c in columns)
     connection.execute(f"CREATE TEMP TABLE data ({fields})")
     while batch := rows.fetchmany(BATCH):

@@ -127,9 +127,9 @@ def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> A
 
 
 def output_grid() -> NDArray[np.int64]:
-    """Public outputs for the shifted inverse: 256 to an octave, integers below that, up to 2^40."""
-    octaves = [np.arange(256, 512, dtype=np.int64) << shift for shift in range(32)]
-    return np.concatenate([np.arange(256, dtype=np.int64), *octaves])
+    """Public outputs for the shifted inverse: 128 to an octave, integers below that, up to 2^32."""
+    octaves = [np.arange(128, 256, dtype=np.int64) << shift for shift in range(25)]
+    return np.concatenate([np.arange(128, dtype=np.int64), *octaves])
 
 
 def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sampler: Sampler) -> Answer:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions, thread_count
+from dpdistinct.databases import bind_database_file, is_sqlite, postgresql, quoted
 from dpdistinct.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -65,6 +66,19 @@ def read(
         settings["temp_directory"] = os.fspath(temp_directory)
     with open_table(data, sql, settings) as table:
         return Contributions.from_keys(_keys(table, people, elements), threads=count)
+
+
+def check_columns(data: Any, *, person: Columns, element: Columns, sql: str | None = None) -> None:
+    """Refuses a file that is not there or a column it does not have; reads no row.
+
+    A query on PostgreSQL or SQLite runs there, and is not tried out in advance.
+    """
+    people, elements = column_names("person", person), column_names("element", element)
+    place = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
+    if place.startswith(DATABASE_URLS) or is_sqlite(place):
+        return
+    with open_table(data, sql, {}) as table:
+        _keys(table, people, elements)
 
 
 def column_names(parameter: str, columns: Any) -> list[str]:
@@ -126,8 +140,6 @@ def _bind(connection: duckdb.DuckDBPyConnection, data: Any, sql: str | None) -> 
     if isinstance(data, str | os.PathLike):
         place = os.fspath(data)
         if place.startswith(DATABASE_URLS):
-            from dpdistinct.databases import postgresql
-
             connection.register("data", postgresql(place, sql))
             return "FROM data"
         return _bind_files(connection, [place], sql)
@@ -164,8 +176,6 @@ def _bind_files(connection: duckdb.DuckDBPyConnection, places: list[str], sql: s
     elif suffix == ".parquet":
         source = f"read_parquet({_literal(paths)}, union_by_name = true, hive_types_autocast = false)"
     elif suffix in {".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"}:
-        from dpdistinct.databases import bind_database_file
-
         if len(paths) > 1:
             raise InputError("give one database file at a time")
         return bind_database_file(connection, paths[0], sql)
@@ -259,11 +269,6 @@ def _constant_errors(name: str) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0]
-
-
-def quoted(name: str) -> str:
-    """A column name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(value: str | list[str]) -> str:

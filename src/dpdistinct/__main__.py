@@ -1,0 +1,5 @@
+"""python -m dpdistinct"""
+
+from dpdistinct.cli import main
+
+main()

@@ -1,0 +1,168 @@
+"""What to expect: from public parameters alone (plan), or from the data itself (explore).
+
+`explore` is for the trusted side only. Everything it returns is exact or simulated from exact
+numbers, and NOT private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import get_args
+
+import numpy as np
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.curves import Curve
+from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.noise import laplace_margin, noise_scale
+from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.release import CURVES, release_curve
+
+NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
+FOREVER = 2**62  # a bound that binds nobody
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The noise at one bound, for a mechanism that spends `epsilon` on the count."""
+
+    bound: int
+    noise: float  # scale: the noise is within this of zero about two times in three
+    margin: int  # what is subtracted for the lower bound
+    sharp_margin: int  # the same when "sharp" has chosen the bound with its share of epsilon
+
+
+def plan(*, epsilon: Fraction, beta: Fraction, bounds: Sequence[int]) -> list[Plan]:
+    """Noise and margin for each bound. Needs no data."""
+    rest = (1 - SHARP_SHARE) * epsilon
+    return [
+        Plan(
+            bound=bound,
+            noise=noise_scale(bound, epsilon),
+            margin=laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta),
+            sharp_margin=laplace_margin(sensitivity=bound, epsilon=rest, beta=beta),
+        )
+        for bound in bounds
+    ]
+
+
+def epsilon_for(*, margin: int, bound: int, beta: Fraction) -> Fraction | None:
+    """The least epsilon, to a thousandth, for a margin of at most `margin` with "sharp"; or None."""
+    low, high = 1, 1_000_000  # thousandths
+
+    def enough(thousandths: int) -> bool:
+        rest = (1 - SHARP_SHARE) * Fraction(thousandths, 1000)
+        return laplace_margin(sensitivity=bound, epsilon=rest, beta=beta) <= margin
+
+    if not enough(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return Fraction(low, 1000)
+
+
+@dataclass(frozen=True)
+class AtBound:
+    """What each method keeps at one bound, and what the bound costs."""
+
+    bound: int
+    kept: dict[Method, int]
+    bias: dict[Method, int]
+    margin: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How a mechanism does on this data at this epsilon, over simulated releases."""
+
+    mechanism: Mechanism
+    lower_bound: float
+    loss: float  # mean of (truth - lower_bound) / truth
+    error: float  # mean of |estimate - truth| / truth
+    holds: float  # how often lower_bound <= truth
+    bound: float | None  # median of the chosen bounds
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """NOT private."""
+
+    people: int
+    elements: int
+    pairs: int
+    epsilon: float
+    beta: float
+    curves: dict[Method, Curve]
+    bounds: list[AtBound]
+    expected: list[Expected]
+
+
+def explore(
+    contributions: Contributions,
+    *,
+    epsilon: Fraction,
+    beta: Fraction,
+    releases: int = 100,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Exploration:
+    """The curves, what each bound costs, and how each mechanism would do. NOT private."""
+    curves: dict[Method, Curve] = {}
+    for method in get_args(Method):
+        progress(f"solving: {method}")
+        curves[method] = CURVES[method](contributions)
+    truth = contributions.elements
+    at_bounds = []
+    for row in plan(epsilon=epsilon, beta=beta, bounds=telling_bounds(curves["matching"], truth)):
+        kept = {method: curve.at(row.bound) for method, curve in curves.items()}
+        bias = {method: truth - count for method, count in kept.items()}
+        at_bounds.append(AtBound(row.bound, kept, bias, row.margin))
+    expected = []
+    for mechanism in get_args(Mechanism):
+        if mechanism != "fixed":
+            progress(f"simulating: {mechanism}")
+            expected.append(_expect(curves["matching"], truth, mechanism, epsilon, beta, releases))
+    return Exploration(
+        people=contributions.people,
+        elements=truth,
+        pairs=contributions.pairs,
+        epsilon=float(epsilon),
+        beta=float(beta),
+        curves=curves,
+        bounds=at_bounds,
+        expected=expected,
+    )
+
+
+def telling_bounds(curve: Curve, truth: int) -> list[int]:
+    """1, 2, 5, 10, 20, ... up to the first that keeps everything."""
+    bounds: list[int] = []
+    for exponent in range(19):
+        for digit in (1, 2, 5):
+            bounds.append(digit * 10**exponent)
+            if curve.at(bounds[-1]) == truth:
+                return bounds
+    return bounds
+
+
+def _expect(
+    curve: Curve, truth: int, mechanism: Mechanism, epsilon: Fraction, beta: Fraction, releases: int
+) -> Expected:
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism=mechanism, max_bound=None
+    )
+    drawn = [release_curve(curve, parameters) for _ in range(releases)]
+    lower = np.array([release.lower_bound for release in drawn], dtype=float)
+    estimate = np.array([release.estimate for release in drawn], dtype=float)
+    bounds = [release.bound for release in drawn if release.bound is not None]
+    scale = max(truth, 1)
+    return Expected(
+        mechanism=mechanism,
+        lower_bound=float(lower.mean()),
+        loss=float((truth - lower).mean() / scale),
+        error=float(np.abs(estimate - truth).mean() / scale),
+        holds=float((lower <= truth).mean()),
+        bound=float(np.median(bounds)) if bounds else None,
+    )
