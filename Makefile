@@ -21,6 +21,24 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Random and malformed tables, for SECONDS.
+SECONDS ?= 120
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz_core.py $(SECONDS)
+
+# The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
+# Python itself is not, so their library must come first, and leaks of Python's own are not ours.
+SANITIZE := $(VENV)-sanitize
+library = $(shell $${CXX:-g++} -print-file-name=$(1))
+SANITIZED := LD_PRELOAD="$(call library,libasan.so) $(call library,libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 ARROW_DEFAULT_MEMORY_POOL=system $(SANITIZE)/bin/python
+sanitize:
+	@$(PYTHON) -m venv $(SANITIZE)
+	@$(SANITIZE)/bin/pip install --quiet --disable-pip-version-check \
+		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
+	$(SANITIZED) -m pytest -m "not slow"
+	$(SANITIZED) tests/fuzz_core.py 30
+
 $(STAMP): $(SOURCES)
 	@command -v $(PYTHON) >/dev/null || { echo "dpdistinct needs Python 3.11 or newer; install it (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dpdistinct needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
@@ -28,6 +46,10 @@ $(STAMP): $(SOURCES)
 	@$(PYTHON) -m venv $(VENV) || { echo "dpdistinct needs Python's venv module; install it (Debian: apt-get install python3-venv)"; exit 1; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test]"
 	@touch $@
+
+benchmark: $(STAMP)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark]"
+	@for script in start curves worst growth; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:
 	rm -rf build $(VENV) $(VENV)-sanitize

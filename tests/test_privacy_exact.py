@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -95,8 +95,13 @@ def test_no_constructed_neighbour_is_told_apart_by_more_than_epsilon(
 
 def test_dropping_the_factor_two_of_the_selection_is_caught() -> None:
     bounds = list(range(1, 101))
+    no_head_starts = np.zeros((100, 100), object)
     scores = [
-        lead_scores(qualities(curve.values(100).tolist(), bounds, 2 * RESOLUTION), bounds)
+        lead_scores(
+            qualities(curve.values(100).tolist(), bounds, 2 * RESOLUTION),
+            bounds,
+            np.zeros((100, 100), object),
+        )
         for curve in CONSTRUCTED["ten people, further out"]
     ]
 
@@ -142,7 +147,8 @@ def test_elements_in_the_order_of_their_first_row_are_caught() -> None:
 def test_maximum_denominators_for_counts_that_merely_move_by_their_bound_are_caught() -> None:
     # Sums cover every change with |c_l - c'_l| <= l; maxima need what the curves have beyond it.
     bounds, pair = [4, 5], ([100, 100], [96, 105])
-    for scores, private in ((paper_scores, True), (lead_scores, False)):
+    leads = partial(lead_scores, head_starts=np.zeros((2, 2), object))
+    for scores, private in ((paper_scores, True), (leads, False)):
         laws = [
             selection_log_law(
                 scores(qualities(counts, bounds, 0), bounds),

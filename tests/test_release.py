@@ -50,13 +50,13 @@ def test_json_has_every_field() -> None:
     fields = json.loads(release.to_json())
     assert fields == release.to_dict()
     assert fields["epsilon"] == 0.5
-    assert fields["max_bound"] == 2**20
+    assert fields["max_bound"] == 2**31
     assert {"lower_bound", "estimate", "bound", "beta", "method", "mechanism"} <= fields.keys()
 
 
-def test_only_contributions_are_data() -> None:
+def test_data_that_is_no_table_is_refused() -> None:
     with pytest.raises(ParameterError, match="data must be"):
-        count_distinct([1, 2, 3])  # type: ignore[arg-type]
+        count_distinct([1, 2, 3], person="a", element="b")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

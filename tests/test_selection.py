@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpdistinct.mechanisms import sharp_head_start
 from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities, upper_hull
 
 K = RESOLUTION
+
+
+def lead(quality: list[int], bounds: list[int], cost: int = 0) -> list[int]:
+    """lead_scores with the head starts that "sharp" gives at this cost; none at cost 0."""
+    starts = [[sharp_head_start(cost, l, m) for m in bounds] for l in bounds]
+    return lead_scores(quality, bounds, np.array(starts, dtype=object))
 
 
 def naive_scores(quality: list[int], bounds: list[int], width, *, itself: bool) -> list[int]:  # type: ignore[no-untyped-def]
@@ -49,12 +57,12 @@ def test_the_scores_of_the_paper_on_a_thousand_bounds_of_real_shapes() -> None:
 def test_lead_scores_are_their_definition(case: tuple[list[int], list[int], int]) -> None:
     counts, bounds, cost = case
     quality = qualities(counts, bounds, cost)
-    assert lead_scores(quality, bounds) == naive_scores(quality, bounds, max, itself=False)
+    assert lead(quality, bounds) == naive_scores(quality, bounds, max, itself=False)
 
 
 def test_a_single_candidate_has_a_score() -> None:
     assert paper_scores([5], [1]) == [0]
-    assert lead_scores([5], [1]) == [0]
+    assert lead([5], [1]) == [0]
 
 
 def tame(choices: list[int], bounds: list[int]) -> list[int]:
@@ -97,13 +105,14 @@ def test_one_person_moves_a_score_of_the_paper_by_at_most_k(case) -> None:  # ty
 @given(neighbours(structured=True))
 def test_one_person_moves_a_lead_by_at_most_k(case) -> None:  # type: ignore[no-untyped-def]
     before, after, bounds, cost = case
-    assert moved(*(lead_scores(qualities(c, bounds, cost), bounds) for c in (before, after))) <= K
+    for head in (0, cost):
+        assert moved(*(lead(qualities(c, bounds, cost), bounds, head) for c in (before, after))) <= K
 
 
 def test_leads_would_not_do_for_counts_that_merely_move_by_their_bound() -> None:
     # The mutant: bounds 4 and 5 with counts that move by -4 and +5 in one step. No curve of ours does.
     before, after, bounds = [100, 100], [96, 105], [4, 5]
-    assert moved(*(lead_scores(qualities(c, bounds, 0), bounds) for c in (before, after))) > K
+    assert moved(*(lead(qualities(c, bounds, 0), bounds) for c in (before, after))) > K
     assert moved(*(paper_scores(qualities(c, bounds, 0), bounds) for c in (before, after))) <= K
 
 
@@ -114,3 +123,12 @@ def test_the_hull_supports_every_line(y: list[int], data: st.DataObject) -> None
     for slope in (Fraction(n, 7) for n in range(-400, 400, 13)):
         highest = max(y[i] + slope * x[i] for i in range(len(x)))
         assert max(y[i] + slope * x[i] for i in corners) == highest
+
+
+def test_head_starts_fall_with_the_distance_and_end_at_the_reach() -> None:
+    cost = 1000 * K
+    starts = [sharp_head_start(cost, 30, m) for m in (30, 31, 45, 90, 179, 180, 10**9)]
+    assert starts[0] == 600 * K
+    assert all(a > b for a, b in pairwise(starts[:6]))
+    assert starts[5:] == [0, 0]
+    assert sharp_head_start(cost, 7, 20) == sharp_head_start(cost, 20, 7)

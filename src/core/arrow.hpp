@@ -67,8 +67,8 @@ class KeyColumn {
     KeyColumn(const ArrowArray& batch, int i) : start_(batch.offset + batch.children[i]->offset) {
         const ArrowArray& column = *batch.children[i];
         // A batch that is shorter than it says would send the loops below out of bounds.
-        if (column.n_buffers != 2 || column.length < batch.offset + batch.length ||
-            (!column.buffers[1] && batch.length > 0))
+        if (batch.length < 0 || batch.offset < 0 || column.offset < 0 || column.n_buffers != 2 ||
+            column.length - batch.offset < batch.length || (!column.buffers[1] && batch.length > 0))
             throw StreamFailed();
         keys_ = static_cast<const unsigned char*>(column.buffers[1]);
         valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);

@@ -9,9 +9,9 @@ namespace {
 // The rank of a key among sorted distinct keys: a table over the top bits, then a short search.
 class Ranks {
    public:
-    explicit Ranks(const std::vector<std::uint64_t>& sorted) : keys_(sorted) {
-        // About four keys share an entry, so the table costs a byte or two for each key.
-        const int bits = std::max(1, static_cast<int>(std::bit_width(keys_.size())) - 2);
+    Ranks(const std::vector<std::uint64_t>& sorted, std::uint64_t lookups) : keys_(sorted) {
+        // About one key to an entry, but never more than half a byte of table for each lookup.
+        const int bits = std::max(1, std::min<int>(std::bit_width(keys_.size()), std::bit_width(lookups) - 3));
         shift_ = 64 - bits;
         first_.assign((std::size_t{1} << bits) + 1, static_cast<std::uint32_t>(keys_.size()));
         for (std::size_t i = keys_.size(); i-- > 0;)
@@ -19,10 +19,16 @@ class Ranks {
         for (std::size_t b = first_.size() - 1; b-- > 0;) first_[b] = std::min(first_[b], first_[b + 1]);
     }
 
+    // `key` must be one of the keys.
     std::uint32_t operator()(std::uint64_t key) const {
         const std::size_t b = key >> shift_;
-        auto found = std::lower_bound(keys_.begin() + first_[b], keys_.begin() + first_[b + 1], key);
-        return static_cast<std::uint32_t>(found - keys_.begin());
+        std::uint32_t low = first_[b], high = first_[b + 1];
+        while (high - low > 8) {
+            const std::uint32_t middle = low + (high - low) / 2;
+            (keys_[middle] <= key ? low : high) = middle;
+        }
+        while (keys_[low] != key) ++low;
+        return low;
     }
 
    private:
@@ -68,8 +74,10 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
 
     DistinctKeys<std::uint64_t> distinct_people(threads_, interrupt_);
     std::uint64_t elements = 0, pairs = 0;
+    std::vector<std::uint64_t> lately(1 << 16, 0);  // most repetitions are caught here, for little
     for (const Grouped& part : parts) {
-        for (std::uint64_t key : part.people) distinct_people.add(key);
+        for (std::uint64_t key : part.people)
+            if (std::uint64_t& seen = lately[key >> 48]; seen != key || key == 0) distinct_people.add(seen = key);
         distinct_people.added(part.people.size());
         elements += part.degrees.size();
         pairs += part.people.size();
@@ -90,7 +98,7 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
 
     graph.people = static_cast<Person>(people.size());
     {
-        const Ranks rank(people);
+        const Ranks rank(people, pairs);
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             Grouped& part = parts[i];
             part.holders.resize(part.people.size());

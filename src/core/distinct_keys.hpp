@@ -27,41 +27,37 @@ inline std::uint64_t word(std::uint64_t key, int) { return key; }
 inline constexpr int words(const Pair*) { return 2; }
 inline constexpr int words(const std::uint64_t*) { return 1; }
 
-// In-place radix sort by the first byte in which the keys differ. Hashes are uniform, so a few
-// rounds leave short runs; common prefixes (one popular element) are skipped in one round.
+// Radix sort by the highest bits in which the keys differ, so that the buckets are short at once if
+// the keys are uniform, as hashes are; common prefixes (one popular element) are skipped in a round.
 template <class Key>
-void radix_sort(Key* first, Key* last, Interrupt& interrupt) {
-    constexpr std::ptrdiff_t kShort = 96;
-    if (last - first <= kShort) {
-        std::sort(first, last);
+void radix_sort(Key* first, std::size_t count, Key* scratch, Interrupt& interrupt) {
+    constexpr std::size_t kShort = 32;
+    if (count <= kShort) {
+        std::sort(first, first + count);
         return;
     }
-    interrupt.worked(static_cast<std::uint64_t>(last - first));
+    interrupt.worked(count);
     int w = 0;
     std::uint64_t differ = 0;
     for (; w < words(first); ++w) {
-        for (const Key* k = first; k != last; ++k) differ |= word(*k, w) ^ word(*first, w);
+        for (std::size_t i = 0; i < count; ++i) differ |= word(first[i], w) ^ word(first[0], w);
         if (differ) break;
     }
     if (!differ) return;  // all equal
-    const int shift = std::max(0, 56 - std::countl_zero(differ));
-    auto digit = [w, shift](const Key& key) { return (word(key, w) >> shift) & 0xff; };
+    constexpr int kMostBits = 11;
+    const int bits = std::min<int>(kMostBits, std::bit_width(count) - 3);
+    const int shift = std::max(0, 64 - std::countl_zero(differ) - bits);
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    auto digit = [=](const Key& key) { return (word(key, w) >> shift) & mask; };
 
-    std::array<std::size_t, 257> end{};
-    for (const Key* k = first; k != last; ++k) ++end[digit(*k) + 1];
-    for (int d = 0; d < 256; ++d) end[d + 1] += end[d];
-    std::array<std::size_t, 256> at;
-    std::copy_n(end.begin(), 256, at.begin());
-    for (int d = 0; d < 256; ++d) {
-        while (at[d] < end[d + 1]) {
-            Key key = first[at[d]];
-            for (auto to = digit(key); to != static_cast<std::uint64_t>(d); to = digit(key))
-                std::swap(key, first[at[to]++]);
-            first[at[d]++] = key;
-        }
-    }
-    for (int d = 0; d < 256; ++d)
-        if (end[d + 1] - end[d] > 1) radix_sort(first + end[d], first + end[d + 1], interrupt);
+    std::array<std::size_t, (1 << kMostBits) + 1> end;
+    std::fill_n(end.begin(), mask + 2, 0);
+    for (std::size_t i = 0; i < count; ++i) ++end[digit(first[i]) + 1];
+    for (std::size_t d = 1; d <= mask; ++d) end[d] += end[d - 1];
+    for (std::size_t i = 0; i < count; ++i) scratch[end[digit(first[i])]++] = first[i];
+    std::copy_n(scratch, count, first);
+    for (std::size_t d = 0, begin = 0; begin < count; begin = end[d++])
+        if (end[d] - begin > 1) radix_sort(first + begin, end[d] - begin, scratch, interrupt);
 }
 
 template <class Key>
@@ -102,7 +98,7 @@ class DistinctKeys {
         std::vector<Key> waiting;  // as they arrived
     };
 
-    // The buffer takes a quarter of what is kept (but two million keys in any case), so the
+    // The buffer takes a quarter of what is kept (but four million keys in any case), so the
     // merges cost a constant for each key and the memory stays within 5/4 of the distinct keys.
     void new_round() {
         std::size_t kept = 0;
@@ -119,28 +115,25 @@ class DistinctKeys {
     static void merge(Part& part, Interrupt& interrupt) {
         auto& kept = part.kept;
         auto& fresh = part.waiting;
-        radix_sort(fresh.data(), fresh.data() + fresh.size(), interrupt);
+        {
+            std::vector<Key> scratch(fresh.size());
+            radix_sort(fresh.data(), fresh.size(), scratch.data(), interrupt);
+        }
         fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
         if (kept.empty()) {
             kept.assign(fresh.begin(), fresh.end());  // exactly as large as needed
         } else {
-            auto known = kept.begin();
-            std::erase_if(fresh, [&](const Key& key) {
-                while (known != kept.end() && *known < key) ++known;
-                return known != kept.end() && *known == key;
-            });
-            const std::size_t before = kept.size();
-            kept.reserve(before + fresh.size());  // resize alone would double the capacity
-            kept.resize(before + fresh.size());
-            std::size_t a = before, b = fresh.size();
-            for (std::size_t to = kept.size(); b > 0;)  // merge from the back, in place
-                kept[--to] = a > 0 && fresh[b - 1] < kept[a - 1] ? kept[--a] : fresh[--b];
+            std::vector<Key> both(kept.size() + fresh.size());
+            both.erase(std::set_union(kept.begin(), kept.end(), fresh.begin(), fresh.end(), both.begin()),
+                       both.end());
+            if (both.size() < both.capacity() / 8 * 7) both.shrink_to_fit();
+            kept = std::move(both);
         }
         fresh.clear();
         interrupt.worked(kept.size());
     }
 
-    static constexpr std::size_t kMinRoom = std::size_t{1} << 21;
+    static constexpr std::size_t kMinRoom = std::size_t{1} << 22;
     unsigned threads_;
     Interrupt& interrupt_;
     std::size_t waiting_ = 0;

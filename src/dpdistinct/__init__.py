@@ -3,6 +3,7 @@
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.ledger import Ledger, LedgerError
 from dpdistinct.measurement import make_count_distinct
 from dpdistinct.release import Release, count_distinct
 from dpdistinct.tables import read
@@ -14,6 +15,8 @@ __all__ = [
     "Curve",
     "DpdistinctError",
     "InputError",
+    "Ledger",
+    "LedgerError",
     "ParameterError",
     "Release",
     "count_distinct",

@@ -6,6 +6,7 @@ terminal, and names steps, never numbers of the data. Exit status 0, or 2 with o
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -119,8 +120,14 @@ def count(
             # A mistyped column must not cost the budget; the schema is public.
             check_columns(_source(data), person=person, element=element, sql=sql)
             assert dataset is not None
+            # The query belongs to the identity of a request; its text may name what is private.
+            digest = None if sql is None else hashlib.sha256(sql.encode()).hexdigest()
             release = Ledger(ledger).release(
-                dataset, asked | query, parameters.epsilon, compute, request_id=request_id
+                dataset,
+                asked | query | {"sql": digest},
+                parameters.epsilon,
+                compute,
+                request_id=request_id,
             )
     typer.echo(release.to_json() if as_json else str(release))
 

@@ -38,7 +38,9 @@ def column(values: Iterable[Any], name: str) -> Column:
         array = array.astype(array.dtype.newbyteorder("=")).view(np.int64)
     if array.dtype.kind == "O":
         return _objects(array, present, name)
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")), present
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    # NumPy calls one row contiguous whatever its stride; DuckDB looks at the stride.
+    return array if array.strides == (array.itemsize,) else array.copy(), present
 
 
 def _array(values: Iterable[Any], name: str) -> NDArray[Any]:

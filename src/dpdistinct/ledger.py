@@ -210,7 +210,7 @@ class Ledger:
         try:
             with _session(self._path, begin) as db:
                 yield (db, *_read(db))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # SQLite may quote broken text
             raise self._refusal(error) from None
 
     def _make(self) -> None:
@@ -239,7 +239,7 @@ class Ledger:
         code = getattr(error, "sqlite_errorname", "")
         if code.startswith("SQLITE_BUSY"):
             return LedgerError(f"the ledger {self._name} is in use by another process; try again")
-        unusable = code.startswith(UNUSABLE_CODES) or not isinstance(error, sqlite3.Error)
+        unusable = code.startswith(UNUSABLE_CODES) or isinstance(error, OSError)
         return LedgerError(f"the ledger {self._name} {UNUSABLE if unusable else DAMAGED}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
@@ -53,6 +54,9 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
     return Parameters(exact_epsilon, exact_beta, method, mechanism, max_bound)
 
 
+NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")
+
+
 def exact(name: str, value: Any, *, hint: str) -> Fraction:
     """The number that the caller wrote: 0.1 is one tenth, not the nearest binary fraction."""
     message = f"{name} must be a number, got {value!r}; {hint}"
@@ -60,8 +64,11 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
         raise ParameterError(message)
     if isinstance(value, Rational):
         return Fraction(value)
+    # The shortest decimal that reads back as this float is what was written.
     try:
-        # The shortest decimal that reads back as this float is what was written.
-        return Fraction(repr(float(value)) if not isinstance(value, str) else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        text = value if isinstance(value, str) else repr(float(value))
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(message) from None
+    if not NUMBER.fullmatch(text.strip()):  # also keeps exponents from growing without end
+        raise ParameterError(message)
+    return Fraction(text)

@@ -51,20 +51,21 @@ def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
     return [int(x) for x in scores]
 
 
-def lead_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
-    """Min over j != i of floor((P_i - P_j) / max(l_i, l_j)).
+def lead_scores(quality: Sequence[int], bounds: Sequence[int], head_starts: NDArray[Any]) -> list[int]:
+    """Min over j != i of floor((P_i - P_j) / max(l_i, l_j)) + head_starts[i, j].
 
     Without j = i the best candidate has a positive score, its lead, which widens the distance to
     the others at the same sensitivity. The larger bound of the two is how far one person can move
-    count_i - count_j (docs/proofs/curves.md, claim 7a). Quadratic: for grids of some hundred bounds.
+    count_i - count_j (docs/proofs/curves.md, claim 7a). The head starts are public, so they move
+    nothing. Quadratic: for grids of some hundred bounds.
     """
     if len(quality) == 1:
         return [0]
-    fits = _fits_int64(quality, bounds, ())
+    fits = _fits_int64(quality, bounds, ()) and int(head_starts.max()) < 2**61
     p, b = _array(quality, fits), _array(bounds, fits)
-    lead = np.subtract.outer(p, p) // np.maximum.outer(b, b)
-    others = ~np.eye(len(p), dtype=bool)
-    return [int(row[keep].min()) for row, keep in zip(lead, others, strict=True)]
+    lead = np.subtract.outer(p, p) // np.maximum.outer(b, b) + head_starts.astype(p.dtype)
+    np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
+    return [int(score) for score in lead.min(axis=1)]
 
 
 def upper_hull(x: Sequence[int], y: Sequence[int]) -> list[int]:

@@ -1,0 +1,171 @@
+"""The graphs of the benchmarks: who holds what, as two arrays of equal length, no pair twice.
+
+`GRAPHS[name](scale)` makes one. `scale` multiplies the size of what is generated; real tables and
+TPC-H have one size.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Pairs = tuple[Ids, Ids]  # people[i] holds elements[i]
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "benchmarks" / "data"  # generated, not under version control
+TOKENS = ROOT.parent / "shared" / "data"
+
+
+def tokens(name: str, scale: float) -> Pairs:
+    """People and their words, from a table of token lists."""
+    path = TOKENS / f"{name}_tokens.parquet"
+    rows = duckdb.sql(
+        f"SELECT person, hash(word) AS word FROM (SELECT person, unnest(tokens) AS word FROM '{path}')"
+    ).fetchnumpy()
+    return distinct(number(rows["person"]), number(rows["word"]))
+
+
+def tpch_l_ep(scale: float) -> Pairs:
+    """TPC-H at scale 1: suppliers and the extended prices of their line items."""
+    path = DATA / "lineitem.parquet"
+    if not path.exists():
+        DATA.mkdir(exist_ok=True)
+        generator = Path(sys.executable).with_name("tpchgen-cli")
+        options = ["--scale-factor", "1", "--tables", "lineitem", "--output-dir", DATA]
+        subprocess.run([generator, "parquet", *options], check=True, stdout=subprocess.DEVNULL)
+    rows = duckdb.sql(
+        f"SELECT l_suppkey AS person, (l_extendedprice * 100)::BIGINT AS price FROM '{path}'"
+    ).fetchnumpy()
+    return distinct(number(rows["person"]), number(rows["price"]))
+
+
+def zipf(people: int, elements: int, draws: int, exponent: float, sigma: float, scale: float) -> Pairs:
+    """Zipf elements, lognormal activity of people: draws with replacement, repetitions dropped."""
+    random = np.random.default_rng(2)
+    people, elements, draws = int(people * scale), int(elements * scale), int(draws * scale)
+
+    def draw(weights: NDArray[np.float64]) -> Ids:
+        upto = np.cumsum(weights)
+        return np.searchsorted(upto, random.random(draws) * upto[-1]).astype(np.int64)
+
+    element = draw(1 / np.arange(1, elements + 1) ** exponent)
+    return distinct(draw(random.lognormal(0, sigma, people)), element)
+
+
+def paths(lengths: Ids) -> Pairs:
+    """For each length a chain of people in which one unit of load must pass through everybody.
+
+    Neighbours i - 1 and i share one element. Two more kinds pin load where it is: elements with
+    one holder, and elements whose other holders are four people with a load above everybody's.
+    With the number of those others we choose when the first assignment, rarest element first,
+    meets an element, so every choice it makes is forced, whatever the order of the keys:
+      1. one holder: everybody with an even place has load 1, the odd ones 0;
+      2. elements of (even, odd), two holders: to the odd, who then have 1;
+      3. pinned, three holders: the odd have 2;
+      4. elements of (odd, even), four holders: to the even, who then have 2;
+      5. pinned, five holders: the last has 3, and the first still 1, as nothing lies before it.
+    The rest have load 2, so no single move helps: the whole chain has to shift by one.
+    """
+    size = lengths + 1
+    start = np.repeat(np.cumsum(size) - size, size)
+    person = np.arange(size.sum())
+    place = person - start
+    heavy = person.size + np.arange(4)
+    even, odd = person[place % 2 == 0], person[place % 2 == 1]
+    later_even, last = person[(place % 2 == 0) & (place > 0)], person[place == np.repeat(lengths, size)]
+
+    def beside(others: int, *chain: Ids) -> Ids:
+        return np.column_stack((*chain, np.tile(heavy[:others], (chain[0].size, 1))))
+
+    return of_holders(
+        np.repeat(heavy, 4)[:, None],
+        even[:, None],
+        beside(0, odd - 1, odd),
+        beside(2, odd),
+        beside(2, later_even - 1, later_even),
+        beside(4, last),
+    )
+
+
+def one_path(scale: float) -> Pairs:
+    """A million people in one chain: a single path through everybody."""
+    return paths(np.array([int(1_000_000 * scale) - 1]))
+
+
+def many_paths(scale: float) -> Pairs:
+    """A million people in chains of 1, 2, 3, ... steps: as many phases as there are lengths."""
+    longest = int(np.sqrt(2_000_000 * scale))
+    return paths(np.arange(1, longest))
+
+
+def giant(scale: float) -> Pairs:
+    """One person holds a million elements; 200,000 others hold ten of them each."""
+    count, others = int(1_000_000 * scale), int(200_000 * scale)
+    random = np.random.default_rng(3)
+    everything = np.arange(count)
+    shared = random.integers(0, count, 10 * others)
+    people = np.repeat(np.arange(1, others + 1), 10)
+    return distinct(np.concatenate((np.zeros(count, np.int64), people)), np.concatenate((everything, shared)))
+
+
+def popular(scale: float) -> Pairs:
+    """A million people hold one and the same element, and three others of 500,000."""
+    count = int(1_000_000 * scale)
+    random = np.random.default_rng(4)
+    people = np.tile(np.arange(count), 4)
+    others = random.integers(1, count // 2, 3 * count)
+    return distinct(people, np.concatenate((np.zeros(count, np.int64), others)))
+
+
+def complete(scale: float) -> Pairs:
+    """2,000 people hold the same 3,000 elements."""
+    people, elements = int(2_000 * scale**0.5), int(3_000 * scale**0.5)
+    return np.repeat(np.arange(people), elements), np.tile(np.arange(elements), people)
+
+
+def of_holders(*kinds: Ids) -> Pairs:
+    """Each row of each array lists the holders of one element."""
+
+    def numbered() -> Iterator[Ids]:
+        first = 0
+        for kind in kinds:
+            yield np.repeat(np.arange(first, first + len(kind)), kind.shape[1])
+            first += len(kind)
+
+    return np.concatenate([kind.ravel() for kind in kinds]), np.concatenate(list(numbered()))
+
+
+def number(values: NDArray) -> Ids:
+    """0, 1, 2, ... for the distinct values, in their order."""
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def distinct(people: Ids, elements: Ids) -> Pairs:
+    """Each pair once."""
+    width = int(elements.max()) + 1
+    keys = np.unique(people * width + elements)
+    return keys // width, keys % width
+
+
+GRAPHS: dict[str, Callable[[float], Pairs]] = {
+    "imdb": partial(tokens, "imdb"),
+    "reddit_top": partial(tokens, "reddit_top"),
+    "news20": partial(tokens, "news20"),
+    "amazon_musical_2014": partial(tokens, "amazon_musical_2014"),
+    "zipf": partial(zipf, 50_000, 400_000, 9_000_000, 1.0, 1.0),
+    "wide": partial(zipf, 220_000, 500_000, 9_000_000, 0.9, 1.5),
+    "tpch_l_ep": tpch_l_ep,
+    "one_path": one_path,
+    "many_paths": many_paths,
+    "giant": giant,
+    "popular": popular,
+    "complete": complete,
+}

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from numpy.typing import NDArray
+
+from dpdistinct import greedy_curve, matching_curve
+from keyed import contributions_of
+from naive import algorithm_2_by_key, most_distinct_by_enumeration
+
+# A slow machine is no bug. In CI the examples are the same in every run.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+PEOPLE, ELEMENTS = 4, 4
+# Increasing, so bit 4 * p + e of a table's number is the p-th person and the e-th element by key.
+PERSON_KEYS = (0, 1 << 55, 1 << 63, 2**64 - 1)
+ELEMENT_KEYS = (1, 2, 1 << 56, 2**64 - 1)
+
+
+class SmallTables(NamedTuple):
+    """Everything about every table of at most four people and four elements.
+
+    Row t of each array belongs to the table whose bit 4 * p + e says whether person p holds
+    element e; column l - 1 to the bound l.
+    """
+
+    matching: NDArray[np.int64]  # the core's curves
+    greedy: NDArray[np.int64]
+    exact: NDArray[np.int64]  # by enumeration
+    kept: NDArray[np.int64]  # the sets of Algorithm 2, bit e for element e
+
+
+@cache
+def exact_counts(holdings: tuple[frozenset[int], ...]) -> list[int]:
+    table = dict(enumerate(holdings))
+    return [most_distinct_by_enumeration(table, bound) for bound in range(1, ELEMENTS + 1)]
+
+
+@pytest.fixture(scope="session")
+def small_tables() -> SmallTables:
+    """Computed once: 65,536 tables take some seconds."""
+    tables = 1 << (PEOPLE * ELEMENTS)
+    result = SmallTables(*(np.zeros((tables, ELEMENTS), dtype=np.int64) for _ in range(4)))
+    place = {key: e for e, key in enumerate(ELEMENT_KEYS)}
+    for number in range(tables):
+        table = {
+            person: {element for e, element in enumerate(ELEMENT_KEYS) if number >> (4 * p + e) & 1}
+            for p, person in enumerate(PERSON_KEYS)
+        }
+        contributions = contributions_of((p, e) for p, held in table.items() for e in held)
+        result.matching[number] = matching_curve(contributions, threads=1).values(ELEMENTS)
+        result.greedy[number] = greedy_curve(contributions).values(ELEMENTS)
+        # Who is who does not matter to DC(D; l), so the enumeration runs once for each multiset.
+        result.exact[number] = exact_counts(tuple(sorted(map(frozenset, table.values()), key=sorted)))
+        result.kept[number] = [
+            sum(1 << place[element] for element in kept) for kept in algorithm_2_by_key(table, ELEMENTS)
+        ]
+    return result

@@ -1,0 +1,90 @@
+"""A computation that takes minutes, to be interrupted: python long_job.py NAME."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from dpdistinct import Contributions, greedy_curve_of_sorted, matching_curve, sampling_curve
+from shapes import staircase
+
+NAMES = ["person", "element"]
+
+
+def say(word: str) -> None:
+    """One line that the test reads at once."""
+    print(word, flush=True)
+
+
+def matching() -> None:
+    """Chains of all lengths up to 3000: the search starts anew for each."""
+    contributions = Contributions.from_keys(staircase(3000))
+    say("ready")
+    matching_curve(contributions)
+
+
+def graph_of_many_batches() -> None:
+    """The same million rows again and again."""
+    keys = np.random.default_rng(1).integers(0, 2**64, (2, 1 << 20), dtype=np.uint64)
+    table = pa.Table.from_batches([pa.record_batch(list(keys), names=NAMES)] * 5000)
+    say("ready")
+    Contributions.from_keys(table)
+
+
+def graph_of_one_element() -> None:
+    """All pairs fall into one part, so one thread sorts while the others have nothing to do."""
+    rows = 1 << 26
+    people = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    batch = pa.record_batch([people, np.zeros(rows, np.uint64)], names=NAMES)
+    say("ready")
+    Contributions.from_keys(batch)
+
+
+def graph_of_duckdb() -> None:
+    """A query that never ends."""
+    relation = duckdb.sql("SELECT hash(i % 1000003), hash(i) FROM range(100000000000) t(i)")
+    say("ready")
+    Contributions.from_keys(relation)
+
+
+def greedy_of_sorted() -> None:
+    """One row that repeats, thirty billion times."""
+    keys = np.zeros((2, 1 << 20), dtype=np.uint64)
+    table = pa.Table.from_batches([pa.record_batch(list(keys), names=NAMES)] * 30_000)
+    say("ready")
+    greedy_curve_of_sorted(table)
+
+
+def sampling() -> None:
+    """Again and again, from one person with everything."""
+    keys = np.zeros((2, 1 << 20), dtype=np.uint64)
+    keys[1] = np.arange(1 << 20)
+    contributions = Contributions.from_keys(pa.record_batch(list(keys), names=NAMES))
+    say("ready")
+    while True:
+        sampling_curve(contributions)
+
+
+JOBS: dict[str, Callable[[], None]] = {
+    job.__name__: job
+    for job in (
+        matching,
+        graph_of_many_batches,
+        graph_of_one_element,
+        graph_of_duckdb,
+        greedy_of_sorted,
+        sampling,
+    )
+}
+
+if __name__ == "__main__":
+    try:
+        JOBS[sys.argv[1]]()
+    except KeyboardInterrupt:
+        say("interrupted")
+    else:
+        say("finished")

@@ -1,0 +1,65 @@
+"""Graphs on which a search for paths has a hard time, as (person, element) rows of keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from strategies import Row
+
+
+def chain(links: int, *, crowd: int = 0) -> list[Row]:
+    """A chain along which one unit of load must travel all the way.
+
+    Person i and person i + 1 share element i. The core hands an element to the first of its least
+    loaded holders and takes those with two holders first: so person i gets element i, everybody has
+    one but the last, who has none. The one element with three holders (person 0 and two others who
+    have one each) then goes to person 0. Now only person 0 has two, only the last has none, and the
+    one path between them is `links` long.
+
+    `crowd` pairs of people share six elements each. They can give nothing away, but there is so
+    much more above the cap than below that the core searches from the other end of the chain.
+    """
+    rows = [(i + d, i) for i in range(links) for d in (0, 1)]
+    one, other = links + 1, links + 2
+    rows += [(person, links) for person in (0, one, other)] + [(one, links + 1), (other, links + 2)]
+    person, element = links + 3, links + 3
+    for _ in range(crowd):
+        rows += [(person + d, element + k) for k in range(6) for d in (0, 1)]
+        person, element = person + 2, element + 6
+    return rows
+
+
+def staircase(chains: int) -> pa.RecordBatch:
+    """Chains of lengths 1, 2, ..., `chains`: every length needs a search of its own.
+
+    As in `chain`, but the two others are the same for all chains and come last by key.
+    """
+    lengths = np.arange(1, chains + 1)
+    link = np.concatenate([np.arange(length) for length in lengths])
+    first_person = np.cumsum(lengths + 1) - (lengths + 1)
+    first_element = np.cumsum(lengths) - lengths
+    person = np.repeat(first_person, lengths) + link
+    element = np.repeat(first_element, lengths) + link
+    one, other = 2**62, 2**62 + 1
+    spare = 2**61 + np.arange(chains)
+    people = [person, person + 1, first_person, np.full(chains, one), np.full(chains, other), [one, other]]
+    elements = [element, element, spare, spare, spare, [one, other]]
+    columns = [np.concatenate(side).astype(np.uint64) for side in (people, elements)]
+    return pa.record_batch(columns, names=["person", "element"])
+
+
+def random_rows(
+    random: np.random.Generator, people: int, elements: int, rows: int, *, skew: float = 0.0
+) -> list[Row]:
+    """Random pairs of random keys; with `skew`, low numbers are more frequent on both sides."""
+    person_keys, element_keys = (random.integers(0, 2**64, n, dtype=np.uint64) for n in (people, elements))
+    who = person_keys[_zipf(random, people, rows, skew)]
+    what = element_keys[_zipf(random, elements, rows, skew)]
+    return list(zip(who.tolist(), what.tolist(), strict=True))
+
+
+def _zipf(random: np.random.Generator, most: int, size: int, skew: float) -> NDArray[np.int64]:
+    weights = np.arange(1, most + 1) ** -skew
+    return random.choice(most, size, p=weights / weights.sum())

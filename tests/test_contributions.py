@@ -1,0 +1,580 @@
+"""Any table in, people x elements out, and never a value of the data in an error."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import traceback
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from dpdistinct import (
+    Contributions,
+    DpdistinctError,
+    InputError,
+    ParameterError,
+    _core,
+    greedy_curve,
+    greedy_curve_of_sorted,
+    matching_curve,
+)
+from dpdistinct.columns import column
+from keyed import SCHEMA, batch_of, contributions_of, sorted_batch_of, stream_of
+from raw_stream import Array, RawStream, batch, keys
+from shapes import random_rows
+from strategies import Row, tables
+
+UTC, EAST = datetime.UTC, datetime.timezone(datetime.timedelta(hours=1))
+
+
+def shape_of(contributions: Contributions) -> tuple[int, int, int]:
+    return contributions.people, contributions.elements, contributions.pairs
+
+
+# Types: each case has four rows and three distinct values.
+
+INTEGERS = {str(np.dtype(kind)): np.array([1, 0, 1, 100], dtype=kind) for kind in "bhilBHIL"}
+SIGNED = {f"negative {np.dtype(kind)}": np.array([-1, 1, -1, 0], dtype=kind) for kind in "bhil"}
+FLOATS = {str(np.dtype(kind)): np.array([0.0, 1.5, -0.0, -np.inf], dtype=kind) for kind in "efd"}
+MOMENTS = {
+    f"datetime64[{unit}]": np.array(["2020-01-01", "1969-12-31", "2020-01-01", "2021-01-01"]).astype(
+        f"M8[{unit}]"
+    )
+    for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps")
+}
+OTHERS = {
+    "extremes of int64": np.array([-(2**63), 2**63 - 1, -(2**63), 0]),
+    "extremes of uint64": np.array([0, 2**64 - 1, 0, 2**63], dtype=np.uint64),
+    "timedelta64": np.array([1, 2, 1, -1], dtype="m8[ns]"),
+    "text": np.array(["a", "", "a", "b"]),
+    "text of unequal widths": np.array(["a", "a" * 100, "a", "aa"]),
+    "bytes": np.array([b"a", b"\xff", b"a", b"b"]),
+    "StringDType": np.array(["a", "b", "a", "c"], dtype=np.dtypes.StringDType()),
+    "objects": np.array(["a", "b", "a", "c"], dtype=object),
+    "list of int": [3, 1, 3, 2],
+    "large int": [2**63, -(2**70), 2**63, 10**5000],
+    "list of float": [0.5, -0.0, 0.0, float("inf")],
+    "list of str": ["x", "X", "x", " x"],
+    "unicode": ["é", "e\u0301", "é", "\U0001f600"],  # not normalised: other code points, other text
+    "NUL characters": ["a", "a\0", "a", "\0"],
+    "lone surrogates": ["\ud800", "\udfff", "\ud800", "a"],
+    "list of bytes": [b"", b"\0", b"", b"\xff"],
+    "dates": [datetime.date(2020, 1, d) for d in (1, 2, 1, 3)],
+    "naive moments": [datetime.datetime(2020, 1, 1, h) for h in (1, 2, 1, 3)],
+    "moments in time zones": [datetime.datetime(2020, 1, 1, h, tzinfo=z) for h, z in ((1, EAST), (1, UTC))]
+    + [datetime.datetime(2020, 1, 1, h, tzinfo=UTC) for h in (0, 2)],
+    "times": [datetime.time(h) for h in (1, 2, 1, 3)],
+    "durations": [datetime.timedelta(days=d) for d in (1, 2, 1, -1)],
+    "decimals": [decimal.Decimal(text) for text in ("1.1", "0", "1.10", "1e50")],
+    "decimal zeros": [decimal.Decimal(text) for text in ("0", "1", "-0.00", "2")],
+    "UUIDs": [uuid.UUID(int=i) for i in (1, 2, 1, 3)],
+    "NumPy scalars": [np.int8(1), np.int64(2), 1, np.uint64(3)],
+    "NumPy strings": [np.str_("a"), "b", "a", "c"],
+    "range": [0, 0, 1, 2],
+    "a tuple": (1, 2, 1, 3),
+    "Arrow": pa.array([1, 2, 1, 3]),
+    "Arrow in chunks": pa.chunked_array([["a", "b"], [], ["a", "c"]]),
+}
+
+
+@pytest.mark.parametrize("case", INTEGERS | SIGNED | FLOATS | MOMENTS | OTHERS)
+def test_equal_values_are_one_and_different_values_are_two(case: str) -> None:
+    values = (INTEGERS | SIGNED | FLOATS | MOMENTS | OTHERS)[case]
+    assert shape_of(Contributions.from_pairs(values, [1, 2, 3, 4])) == (3, 4, 4)
+    assert shape_of(Contributions.from_pairs([1, 1, 1, 1], values)) == (1, 3, 3)
+
+
+def test_booleans_are_two_values() -> None:
+    for values in ([True, False, True], np.array([True, False, True]), [np.True_, False, True]):
+        assert shape_of(Contributions.from_pairs(values, values)) == (2, 2, 2)
+
+
+MISSING = {
+    "None in text": ["a", None, "b"],
+    "None in integers": [1, None, 2],
+    "None in bytes": [b"a", None, b"b"],
+    "None in dates": [datetime.date(2020, 1, 1), None, datetime.date(2020, 1, 2)],
+    "NaN in a list": [1.5, float("nan"), 2.5],
+    "NaN in text": np.array(["a", np.nan, "b"], dtype=object),
+    "NaN in an array": np.array([1.5, np.nan, 2.5]),
+    "NaN in float32": np.array([1.5, np.nan, 2.5], dtype=np.float32),
+    "NaN in decimals": [decimal.Decimal(1), decimal.Decimal("nan"), decimal.Decimal(2)],
+    "NaT in an array": np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
+    "NaT in a list": list(np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]")),
+    "a masked array": np.ma.array([1, 5, 2], mask=[False, True, False]),
+    "NULL in Arrow": pa.array([2**53, None, 2**53 + 1]),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_a_row_without_a_value_is_left_out(case: str) -> None:
+    assert shape_of(Contributions.from_pairs(MISSING[case], ["x", "y", "z"])) == (2, 2, 2)
+    assert shape_of(Contributions.from_pairs([1, 2, 3], MISSING[case])) == (2, 2, 2)
+    assert shape_of(Contributions.from_pairs(MISSING[case], ["x", "y", None])) == (1, 1, 1)
+
+
+def test_columns_of_nothing_but_none_are_an_empty_table() -> None:
+    assert shape_of(Contributions.from_pairs([None] * 3, [1, 2, 3])) == (0, 0, 0)
+    assert shape_of(Contributions.from_pairs(["a", "b"], [None, None])) == (0, 0, 0)
+
+
+# What one value becomes must not depend on the others: the keys decide the order of greedy, and a
+# type that is found by looking at all values could merge them.
+
+SCALARS = {
+    "integers": st.integers(),
+    "texts": st.text() | st.text(st.characters(categories=["Cs"]), max_size=2),
+    "bytes": st.binary(),
+    "floats": st.floats(),
+    "decimals": st.decimals(),
+    "moments": st.datetimes(timezones=st.none() | st.just(EAST) | st.just(UTC)),
+    "dates": st.dates(),
+}
+
+
+@pytest.mark.parametrize("kind", SCALARS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_one_more_row_changes_nothing_about_the_others(kind: str, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(SCALARS[kind], min_size=1))
+    added = data.draw(SCALARS[kind] | st.none())
+    before, present_before = column(rows, "people")
+    after, present_after = column([*rows, added], "people")
+    assert present_before.tolist() == present_after[:-1].tolist()
+    if present_before.any():
+        assert before.dtype == after.dtype
+        there = np.flatnonzero(present_before)
+        assert before[there].tolist() == after[there].tolist()
+
+
+@pytest.mark.parametrize("added", [2**40, -(2**40), 2**63, 10**30, None])
+def test_a_large_integer_of_one_person_does_not_reorder_everybody(added: int | None) -> None:
+    # Read as INTEGER, BIGINT or HUGEINT by what the column holds, -1 would have three keys.
+    random = np.random.default_rng(20231217)
+    for _ in range(5):
+        people, elements = random.integers(-20, 0, (2, 60)).tolist()
+        smaller = greedy_curve(Contributions.from_pairs(people, elements))
+        larger = greedy_curve(Contributions.from_pairs([*people, 1], [*elements, added]))
+        moved = larger.values(20) - smaller.values(20)
+        assert (moved == (added is not None)).all()
+
+
+def test_one_fraction_does_not_merge_everybodys_large_integers() -> None:
+    elements = list(range(2**53, 2**53 + 100))
+    assert Contributions.from_pairs(range(100), elements).elements == 100
+    with pytest.raises(InputError):  # and not a column of floats, in which half of them are equal
+        Contributions.from_pairs(range(101), [*elements, 0.5])
+
+
+# Rows.
+
+
+@settings(max_examples=30)
+@given(tables, st.randoms(use_true_random=False))
+def test_pairs_of_values_make_the_table_that_they_say(rows: list[Row], random: Any) -> None:
+    table = naive.table_of(rows)
+    people, elements = [p for p, _ in rows], [str(e) for _, e in rows]
+    contributions = Contributions.from_pairs(people, elements)
+    assert shape_of(contributions) == (len(table), len(naive.elements_of(table)), len(set(rows)))
+    most = naive.largest_holding(table) + 1
+    exact = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
+    assert matching_curve(contributions).values(most).tolist() == exact
+
+
+@given(tables, st.randoms(use_true_random=False), st.sampled_from([1, 2, 7]))
+def test_order_and_repetition_and_threads_change_nothing(rows: list[Row], random: Any, threads: int) -> None:
+    mixed = rows + [random.choice(rows) for _ in rows]
+    random.shuffle(mixed)
+    one, other = contributions_of(rows), contributions_of(mixed, threads=threads)
+    assert shape_of(one) == shape_of(other)
+    assert (
+        matching_curve(one).values(50).tolist() == matching_curve(other, threads=threads).values(50).tolist()
+    )
+    assert greedy_curve(one).values(50).tolist() == greedy_curve(other).values(50).tolist()
+
+
+def test_order_and_repetition_of_values_change_nothing() -> None:
+    random = np.random.default_rng(20231218)
+    people, elements = random.integers(0, 200, (2, 3000))
+    order = np.concatenate([random.permutation(3000), random.permutation(3000)])
+    one = Contributions.from_pairs(people, elements, threads=1)
+    other = Contributions.from_pairs(people[order], elements[order], threads=7)
+    assert shape_of(one) == shape_of(other)
+    for curve in (matching_curve, greedy_curve):
+        assert curve(one).values(50).tolist() == curve(other).values(50).tolist()
+
+
+def test_iterables_of_any_kind_are_read() -> None:
+    def rows() -> Iterator[int]:
+        yield from (1, 2, 1)
+
+    for make in (rows, lambda: iter([1, 2, 1]), lambda: {5: 1, 6: 2, 7: 1}.values(), lambda: (1, 2, 1)):
+        assert shape_of(Contributions.from_pairs(make(), make())) == (2, 2, 2)
+
+
+def test_arrays_of_every_layout_are_read() -> None:
+    plain = np.array([1, 2, 3, 1], dtype=np.int32)
+    layouts = [
+        np.repeat(plain, 2)[::2],
+        plain[::-1][::-1],
+        plain.astype(">i4"),
+        np.stack([plain, plain], axis=1)[:, 0],
+        np.frombuffer(b"x" + plain.tobytes(), dtype=np.uint8)[1:].view(np.int32),  # not aligned
+        np.broadcast_to(plain, (2, 4))[1],
+    ]
+    for layout in layouts:
+        assert shape_of(Contributions.from_pairs(layout, layout)) == (3, 3, 3)
+        assert greedy_curve(Contributions.from_pairs(layout, layout)).at(1) == 3
+    for one in (plain[:2][::2], plain[::-1][:1], plain[:0], np.broadcast_to(plain[:1], 1)):
+        assert shape_of(Contributions.from_pairs(one, one)) == (len(one),) * 3
+    read_only = plain.copy()
+    read_only.flags.writeable = False
+    assert shape_of(Contributions.from_pairs(read_only, read_only)) == (3, 3, 3)
+
+
+@pytest.mark.parametrize("kind", [">i8", ">u2", ">f8", ">M8[D]", ">m8[s]", ">U3"])
+def test_the_order_of_bytes_belongs_to_the_array_and_not_to_the_value(kind: str) -> None:
+    numbers = np.array([3, 1, 3, 2])
+    values = numbers.astype("i8").astype(kind.replace(">", "<"))
+    people = np.concatenate([column(values, "people")[0], column(values.astype(kind), "people")[0]])
+    assert len(set(people.tolist())) == 3
+
+
+def test_an_empty_table_has_nobody() -> None:
+    for empty in ([], np.array([]), np.array([], dtype="U5"), iter(()), pa.array([], pa.int64())):
+        contributions = Contributions.from_pairs(empty, [])
+        assert shape_of(contributions) == (0, 0, 0)
+        assert matching_curve(contributions).values(3).tolist() == [0, 0, 0]
+
+
+def test_one_person_holds_everything() -> None:
+    contributions = Contributions.from_pairs(["me"] * 1000, range(1000))
+    assert shape_of(contributions) == (1, 1000, 1000)
+    assert matching_curve(contributions).at(7) == 7
+
+
+# Errors.
+
+SECRET = "secret-4711"
+
+
+def assert_tells_nothing(error: BaseException) -> None:
+    """Neither its text nor anything that travels with it quotes the data."""
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert "4711" not in str(error)
+    assert error.__cause__ is None
+    assert error.__context__ is None  # some loggers print it, suppressed or not
+
+
+@pytest.mark.parametrize(("people", "elements"), [([SECRET], []), ([], [4711]), ([SECRET] * 3, range(4))])
+def test_sides_of_different_length_are_refused(people: Any, elements: Any) -> None:
+    with pytest.raises(ParameterError, match="same length") as caught:
+        Contributions.from_pairs(people, elements)
+    assert_tells_nothing(caught.value)
+
+
+@pytest.mark.parametrize(
+    "values", [SECRET, SECRET.encode(), bytearray(b"4711"), memoryview(b"4711"), 4711, None, object(), 47.11]
+)
+def test_what_is_no_column_is_refused(values: Any) -> None:
+    for sides in ((values, [1]), ([1], values)):
+        with pytest.raises(
+            ParameterError, match=r"^(people|elements) must be an array or an iterable"
+        ) as caught:
+            Contributions.from_pairs(*sides)
+        assert_tells_nothing(caught.value)
+
+
+@pytest.mark.parametrize("values", [np.array([[4711]]), np.array(4711), np.zeros((1, 1, 1))])
+def test_arrays_of_other_dimensions_are_refused(values: Any) -> None:
+    with pytest.raises(ParameterError, match="people must have one dimension") as caught:
+        Contributions.from_pairs(values, [1])
+    assert_tells_nothing(caught.value)
+
+
+WRONG = {
+    "text and integers": [SECRET, 4711],
+    "text and bytes": [SECRET, SECRET.encode()],
+    "integers and floats": [4711, 47.11],
+    "integers and booleans": [4711, True],
+    "dates and moments": [datetime.date(4711, 1, 1), datetime.datetime(4711, 1, 1)],
+    "a late stranger": [*range(5000), SECRET],
+    "lists": [[SECRET], [4711]],
+    "tuples": [(SECRET, 4711)],
+    "dictionaries": [{SECRET: 4711}],
+    "sets": [{SECRET}],
+    "arrays in a list": [np.array([4711])],
+    "objects": [object()],
+    "types": [int],
+    "complex numbers": np.array([4711j]),
+    "complex numbers in a list": [4711j],
+    "long doubles": np.array([4711], dtype=np.longdouble),
+    "structures": np.array([(4711, SECRET)], dtype=[("a", "i4"), ("b", "U20")]),
+    "void": np.array([SECRET.encode()], dtype="V11"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_mixed_and_nested_values_are_refused_without_quoting_them(case: str) -> None:
+    values = WRONG[case]
+    for sides in ((values, range(len(values))), (range(len(values)), values)):
+        with pytest.raises(InputError, match="must hold values of one type") as caught:
+            Contributions.from_pairs(*sides)
+        assert_tells_nothing(caught.value)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025, 1.5, True, "2", [1]])
+def test_threads_are_checked_before_anything_is_read(threads: Any) -> None:
+    def untouched() -> Iterator[int]:
+        raise AssertionError("read before the parameters were checked")
+        yield
+
+    class Untouched:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise AssertionError("read before the parameters were checked")
+
+    with pytest.raises(ParameterError, match="threads must be an integer from 1 to 1024"):
+        Contributions.from_pairs(untouched(), untouched(), threads=threads)
+    with pytest.raises(ParameterError, match="threads must be an integer from 1 to 1024"):
+        Contributions.from_keys(Untouched(), threads=threads)
+    with pytest.raises(ParameterError, match="threads must be an integer from 1 to 1024"):
+        matching_curve(contributions_of([]), threads=threads)
+
+
+def test_more_people_or_elements_than_the_numbers_hold_are_an_error() -> None:
+    assert _core.MAX_INDEX == 2**31 - 1
+    three_people = batch_of([(1, 1), (2, 1), (3, 2)])
+    three_elements = batch_of([(1, 1), (2, 2), (1, 3)])
+    for rows in (three_people, three_elements):
+        with pytest.raises(OverflowError, match=r"2\^31 or more people or elements.*greedy_curve_of_sorted"):
+            _core.graph_of_stream(rows.__arrow_c_stream__(), 1, max_index=2)
+        assert _core.graph_of_stream(rows.__arrow_c_stream__(), 1, max_index=3).pairs == 3
+
+
+# The stream of keys.
+
+
+@given(tables, st.integers(1, 7), st.integers(0, 3))
+def test_batches_of_any_size_make_the_same_table(rows: list[Row], size: int, skipped: int) -> None:
+    whole = batch_of([(0, 0)] * skipped + rows)  # slices have an offset into their buffers
+    pieces = [whole.slice(start, size) for start in range(skipped, whole.num_rows, size)]
+    contributions = Contributions.from_keys(stream_of(pieces))
+    assert shape_of(contributions) == shape_of(contributions_of(rows))
+    assert (
+        greedy_curve(contributions).values(30).tolist()
+        == greedy_curve(contributions_of(rows)).values(30).tolist()
+    )
+
+
+@pytest.mark.parametrize("spread", [1, 2**44], ids=["keys with equal top bytes", "keys everywhere"])
+def test_one_huge_batch_is_sorted_and_merged(spread: int) -> None:
+    # More rows than wait in the buffer, so they are merged into the kept ones several times.
+    random = np.random.default_rng(20231219)
+    people, elements = random.integers(0, 2**10, (2, 5_000_000), dtype=np.uint64)
+    elements[::3] = random.integers(0, 2**20, len(elements[::3]), dtype=np.uint64)
+    distinct = np.unique(elements << np.uint64(10) | people)  # sorted by element, then by person
+
+    def rows(people: Any, elements: Any) -> pa.RecordBatch:
+        return pa.record_batch([people * np.uint64(spread), elements * np.uint64(spread)], schema=SCHEMA)
+
+    # Greedy depends on every pair and on its place in the order.
+    in_order = rows(distinct & np.uint64(2**10 - 1), distinct >> np.uint64(10))
+    expected = greedy_curve_of_sorted(in_order).values(5000)
+    for threads in (1, 2, 7):
+        contributions = Contributions.from_keys(rows(people, elements), threads=threads)
+        assert shape_of(contributions) == (2**10, len(np.unique(elements)), len(distinct))
+        np.testing.assert_array_equal(greedy_curve(contributions).values(5000), expected)
+
+
+def test_many_tiny_batches_and_empty_ones_are_read() -> None:
+    random = np.random.default_rng(20231220)
+    rows = random_rows(random, 50, 50, 3000)
+    pieces = [batch_of(rows[i : i + 1]) for i in range(len(rows))] + [batch_of([])] * 100
+    contributions = Contributions.from_keys(stream_of(pieces))
+    assert shape_of(contributions) == shape_of(contributions_of(rows))
+
+
+def test_a_stream_without_batches_is_an_empty_table() -> None:
+    assert shape_of(Contributions.from_keys(stream_of([]))) == (0, 0, 0)
+    assert shape_of(Contributions.from_keys(stream_of([batch_of([])]))) == (0, 0, 0)
+
+
+def test_rows_with_a_null_key_are_left_out() -> None:
+    people = pa.array([1, None, 3, 4, None, 6], pa.uint64())
+    elements = pa.array([1, 2, None, 4, None, 6], pa.uint64())
+    batch = pa.RecordBatch.from_arrays([people, elements], schema=SCHEMA)
+    assert shape_of(Contributions.from_keys(batch)) == (3, 3, 3)
+    for start, stop in ((1, 4), (3, 6), (4, 5)):
+        kept = sum(
+            p.is_valid and e.is_valid for p, e in zip(people[start:stop], elements[start:stop], strict=True)
+        )
+        assert shape_of(Contributions.from_keys(batch.slice(start, stop - start))) == (kept, kept, kept)
+
+
+def test_rows_that_are_null_as_a_whole_are_left_out() -> None:
+    columns = [pa.array(range(20), pa.uint64()), pa.array(range(20), pa.uint64())]
+    mask = pa.array([i % 3 == 0 for i in range(20)])
+    rows = pa.StructArray.from_arrays(columns, names=["person", "element"], mask=mask)
+    for start, stop in ((0, 20), (5, 17), (9, 10)):
+        kept = sum(i % 3 != 0 for i in range(start, stop))
+        # The offset stays with the rows and is not pushed into the columns.
+        stream = pa.chunked_array([rows.slice(start, stop - start)])
+        assert shape_of(Contributions.from_keys(stream)) == (kept, kept, kept)
+
+
+def test_keys_that_are_not_aligned_are_read() -> None:
+    data = np.arange(10, dtype=np.uint64).tobytes()
+    keys = pa.Array.from_buffers(pa.uint64(), 10, [None, pa.py_buffer(b"x" + data).slice(1)])
+    batch = pa.RecordBatch.from_arrays([keys, keys], schema=SCHEMA)
+    contributions = Contributions.from_keys(batch)
+    assert shape_of(contributions) == (10, 10, 10)
+
+
+KEYS = pa.array([4711], pa.uint64())
+NOT_KEYS = {
+    "no columns": pa.table({}),
+    "one column": pa.table({"a": KEYS}),
+    "three columns": pa.table({"a": KEYS, "b": KEYS, "c": KEYS}),
+    "signed keys": pa.table({"a": KEYS.cast(pa.int64()), "b": KEYS}),
+    "short keys": pa.table({"a": KEYS, "b": KEYS.cast(pa.uint32())}),
+    "floats": pa.table({"a": KEYS.cast(pa.float64()), "b": KEYS}),
+    "text": pa.table({"a": KEYS, "b": pa.array([SECRET])}),
+    "a dictionary": pa.table({"a": KEYS, "b": KEYS.dictionary_encode()}),
+    "lists": pa.table({"a": KEYS, "b": pa.array([[4711]], pa.list_(pa.uint64()))}),
+    "all NULL": pa.table({"a": KEYS, "b": pa.nulls(1)}),
+    "no rows of a struct": pa.chunked_array([KEYS]),
+}
+
+
+@pytest.mark.parametrize("case", NOT_KEYS)
+@pytest.mark.parametrize("read", [Contributions.from_keys, greedy_curve_of_sorted])
+def test_other_columns_than_two_of_keys_are_refused(read: Callable[[Any], Any], case: str) -> None:
+    with pytest.raises(InputError, match="two columns of unsigned 64-bit keys: person, element") as caught:
+        read(NOT_KEYS[case])
+    assert_tells_nothing(caught.value)
+
+
+def test_a_stream_made_by_hand_is_read_and_given_back() -> None:
+    half = b"\x05"  # rows 0 and 2 are there
+    stream = RawStream(
+        [
+            batch(keys([1, 2, 3]), keys([1, 2, 3])),
+            batch(keys([4, 5, 6], null_count=1, buffers=(half, keys([4, 5, 6]).buffers[1])), keys([4, 5, 6])),
+            batch(keys([0, 0, 7], offset=1, length=2), keys([7, 7, 7]), offset=1, length=1),
+            batch(keys([8, 9, 9]), keys([8, 8, 9]), null_count=-1, buffers=(half,)),
+            batch(keys([10], null_count=-1), keys([10])),
+        ]
+    )
+    assert shape_of(Contributions.from_keys(stream)) == (9, 9, 9)
+    assert stream.released == len(stream.batches)
+    assert stream.stream_released == 1
+
+
+MALFORMED = {
+    "an error instead of a schema": RawStream([], schema_code=5),
+    "an error instead of a batch": RawStream([], ends_with=5),
+    "an error after a batch": RawStream([batch(keys([4711]), keys([4711]))], ends_with=5),
+    "people that are too short": RawStream([batch(keys([4711]), keys([1, 2]), length=2)]),
+    "elements that are too short": RawStream([batch(keys([1, 2]), keys([4711]))]),
+    "columns that end before the offset": RawStream([batch(keys([1]), keys([1]), offset=1)]),
+    "a length below zero": RawStream([batch(keys([1]), keys([1]), length=-1)]),
+    "an offset below zero": RawStream([batch(keys([1]), keys([1]), offset=-1)]),
+    "a column's offset below zero": RawStream([batch(keys([1]), keys([1], offset=-1))]),
+    "keys that are not there": RawStream([batch(Array(1, (None, None)), keys([4711]))]),
+    "a column without buffers": RawStream([batch(keys([1]), keys([1], n_buffers=0))]),
+    "a batch of one column": RawStream([batch(keys([1]), keys([1]), children=(keys([1]),))]),
+    "a batch of three columns": RawStream([batch(keys([1]), keys([1]), children=(keys([1]),) * 3)]),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+@pytest.mark.parametrize("read", [Contributions.from_keys, greedy_curve_of_sorted])
+def test_a_malformed_stream_is_refused_and_given_back(read: Callable[[Any], Any], case: str) -> None:
+    stream = replace(MALFORMED[case])
+    with pytest.raises(InputError, match="reading the table failed") as caught:
+        read(stream)
+    assert_tells_nothing(caught.value)
+    assert stream.released == len(stream.batches)
+    assert stream.stream_released == 1
+
+
+def failing_in_python() -> pa.RecordBatchReader:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield batch_of([(1, 1)])
+        raise ValueError(SECRET)
+
+    return stream_of(batches())
+
+
+def failing_at_once() -> Any:
+    class Failing:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise ValueError(SECRET)
+
+    return Failing()
+
+
+def failing_in_duckdb() -> Any:
+    return duckdb.sql(
+        f"SELECT hash(i), hash(CASE WHEN i = 900000 THEN '{SECRET}' ELSE '1' END::INT) "
+        "FROM range(1000000) t(i)"
+    )
+
+
+@pytest.mark.parametrize("make", [failing_in_python, failing_at_once, failing_in_duckdb])
+@pytest.mark.parametrize("read", [Contributions.from_keys, greedy_curve_of_sorted])
+def test_a_stream_that_fails_is_not_quoted(read: Callable[[Any], Any], make: Callable[[], Any]) -> None:
+    with pytest.raises(InputError) as caught:
+        read(make())
+    if not (make is failing_in_duckdb and read is greedy_curve_of_sorted):  # hashes are not sorted either
+        assert str(caught.value) == "reading the table failed"
+    assert_tells_nothing(caught.value)
+
+
+class Offers:
+    """A stream that offers whatever it is given."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.capsule
+
+
+@pytest.mark.parametrize("read", [Contributions.from_keys, greedy_curve_of_sorted])
+def test_a_capsule_that_was_read_already_is_an_error(read: Callable[[Any], Any]) -> None:
+    stream = Offers(sorted_batch_of([(1, 1)]).__arrow_c_stream__())
+    read(stream)
+    with pytest.raises(InputError, match="reading the table failed"):  # and not an empty table
+        read(stream)
+
+
+@pytest.mark.parametrize("capsule", [None, 4711, "arrow_array_stream", KEYS.__arrow_c_array__()[0]])
+@pytest.mark.parametrize("read", [Contributions.from_keys, greedy_curve_of_sorted])
+def test_what_is_no_stream_is_an_error(read: Callable[[Any], Any], capsule: Any) -> None:
+    with pytest.raises(DpdistinctError) as caught:
+        read(Offers(capsule))
+    assert_tells_nothing(caught.value)
+    with pytest.raises(ParameterError, match="__arrow_c_stream__"):
+        read(capsule)
+
+
+def test_a_duckdb_relation_is_a_stream_of_keys() -> None:
+    relation = duckdb.sql("SELECT hash(i % 10), hash(i % 25) FROM range(1000) t(i)")
+    assert shape_of(Contributions.from_keys(relation)) == (10, 25, 50)
+
+
+def test_nothing_shows_when_contributions_are_printed() -> None:
+    contributions = contributions_of([(4711, element) for element in range(4711)])
+    assert repr(contributions) == str(contributions) == f"{contributions}" == "<Contributions: private>"
+    assert "4711" not in repr(contributions._graph)

@@ -1,0 +1,82 @@
+"""Ctrl-C stops a long computation, and other Python threads run while the core works."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpdistinct import Contributions, greedy_curve_of_sorted, matching_curve
+from keyed import SCHEMA
+from long_job import JOBS
+from shapes import staircase
+
+PROGRAM = Path(__file__).with_name("long_job.py")
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.7])
+@pytest.mark.parametrize("job", JOBS)
+def test_ctrl_c_stops_a_long_computation(job: str, delay: float) -> None:
+    command = [sys.executable, str(PROGRAM), job]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(delay)
+            child.send_signal(signal.SIGINT)
+            # It answers within a fraction of a second; the rest is for a crowded machine.
+            output, _ = child.communicate(timeout=5)
+        finally:
+            child.kill()
+    assert output == "interrupted\n"
+    assert child.returncode == 0  # it ended by itself
+
+
+def test_what_duckdb_leaves_of_ctrl_c_is_an_interrupt_again() -> None:
+    class Interrupted:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        Contributions.from_keys(Interrupted())
+
+
+def ticks_during(work: Callable[[], object]) -> int:
+    """How often a Python thread gets its turn while `work` runs in the main thread."""
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        before = ticks
+        work()
+        return ticks - before
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_other_threads_run_while_the_core_works() -> None:
+    # A kernel that kept the lock would leave room for a tick or two, before and after it.
+    contributions = Contributions.from_keys(staircase(700))
+    keys = np.random.default_rng(20231221).integers(0, 2**64, (2, 4_000_000), dtype=np.uint64)
+    keys[1].sort()
+    rows = pa.record_batch(list(keys), schema=SCHEMA)
+    assert ticks_during(lambda: matching_curve(contributions)) > 5
+    assert ticks_during(lambda: Contributions.from_keys(rows)) > 5
+    assert ticks_during(lambda: greedy_curve_of_sorted(rows)) > 5

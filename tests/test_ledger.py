@@ -1,0 +1,753 @@
+"""The laws of the ledger: spend first, answer once, refuse when in doubt."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpdistinct import DpdistinctError, ParameterError, Release
+from dpdistinct import ledger as ledger_module
+from dpdistinct.ledger import Account, Entry, Ledger, LedgerError
+from ledger_processes import EPSILON, PARAMETERS, SHIM, answer, draw
+
+HERE = Path(__file__).parent
+NOBODY = 65534
+# In memory where there is such a place: the syncs of a real disk would take most of the time.
+FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def never() -> Release:
+    pytest.fail("the data was read")
+
+
+def ask(ledger: Ledger, compute: Callable[[], Release] = draw, **options: Any) -> Release:
+    return ledger.release("visits", PARAMETERS, EPSILON, compute, **options)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "budget.db"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Ledger:
+    ledger = Ledger(path)
+    ledger.create("visits", 1)
+    return ledger
+
+
+def refuses(ledger: Ledger, reason: str) -> None:
+    """Everything is refused, with one text and without a trace of SQLite."""
+    operations: list[Callable[[], object]] = [
+        ledger.show,
+        lambda: ledger.requests("visits"),
+        lambda: ask(ledger, never),
+        lambda: ledger.create("another", 1),
+    ]
+    for operation in operations:
+        with pytest.raises(LedgerError, match=reason) as caught:
+            operation()
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+# --- paying and asking
+
+
+def test_a_release_is_paid_for_and_kept(ledger: Ledger) -> None:
+    release = ask(ledger, lambda: answer(41), request_id="monday")
+    assert release == answer(41)
+    assert ledger.show() == [Account("visits", Fraction(1), Fraction(1, 10), 1)]
+    assert ledger.show()[0].left == Fraction(9, 10)
+    (entry,) = ledger.requests("visits")
+    assert entry == Entry("monday", EPSILON, {"epsilon": "1/10", "element": "site"}, entry.time, True)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", entry.time)
+
+
+def test_the_same_request_is_answered_from_the_ledger(ledger: Ledger) -> None:
+    first = ask(ledger)
+    assert ask(ledger, never) == first
+    assert ledger.release("visits", dict(reversed(PARAMETERS.items())), EPSILON, never) == first
+    assert ledger.show()[0].spent == EPSILON
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"bound": None, "max_bound": None, "element": None}, {"epsilon": 1 / 30}]
+)
+def test_an_answer_comes_back_as_it_was(ledger: Ledger, fields: dict[str, Any]) -> None:
+    drawn = Release(**(answer(2**63).to_dict() | fields))
+    assert ask(ledger, lambda: drawn) == drawn
+    assert ask(ledger, never) == drawn
+
+
+def test_another_request_id_parameter_or_data_set_is_another_request(ledger: Ledger) -> None:
+    ledger.create("trips", 1)
+    answers = {
+        ask(ledger).estimate,
+        ask(ledger, request_id="again").estimate,
+        ledger.release("visits", PARAMETERS | {"element": "page"}, EPSILON, draw).estimate,
+        ledger.release("trips", PARAMETERS, EPSILON, draw).estimate,
+    }
+    assert len(answers) == 4
+    assert [(a.dataset, a.spent, a.requests) for a in ledger.show()] == [
+        ("trips", EPSILON, 1),
+        ("visits", 3 * EPSILON, 3),
+    ]
+
+
+def test_ten_times_a_tenth_is_one_and_an_eleventh_is_refused(ledger: Ledger) -> None:
+    for number in range(10):
+        ask(ledger, request_id=str(number))
+    assert ledger.show()[0].left == 0
+    with pytest.raises(LedgerError, match=r"'visits': 0 is left of 1; nothing was spent"):
+        ask(ledger, never, request_id="10")
+    assert ask(ledger, never, request_id="9")  # what was answered stays answered
+    assert ledger.show() == [Account("visits", Fraction(1), Fraction(1), 10)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        (0.3, "0.2"),
+        ("1/3", "7/30"),
+        (1.05, "0.95"),
+        (Fraction(5, 4), "1.15"),
+        ("1e20", "99999999999999999999.9"),
+    ],
+)
+def test_a_request_over_the_budget_says_what_is_left_and_spends_nothing(
+    path: Path, budget: Any, left: str
+) -> None:
+    ledger = Ledger(path)
+    ledger.create("visits", budget)
+    ask(ledger)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=re.escape(f": {left} is left of ")):
+        ledger.release("visits", {"epsilon": "all"}, 2 * Fraction(str(budget)), never)
+    assert path.read_bytes() == before
+    assert ledger.show()[0].left == Fraction(left)
+
+
+def test_what_is_left_can_be_told_even_if_it_is_long(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.create("visits", 1)
+    for odd in (10**30 + 1, 10**30 + 3):
+        ledger.release(
+            "visits",
+            {"odd": odd},
+            Fraction(1, odd),
+            lambda: Release(**(answer(1).to_dict() | {"epsilon": 0})),
+        )
+    with pytest.raises(LedgerError, match="about 1 is left of 1"):
+        ledger.release("visits", {}, Fraction(2), never)
+
+
+def test_when_compute_fails_the_debit_stays_and_asking_again_costs_nothing_more(ledger: Ledger) -> None:
+    def fail() -> Release:
+        raise KeyError("the error passes")
+
+    with pytest.raises(KeyError, match="the error passes"):
+        ask(ledger, fail)
+    assert [entry.answered for entry in ledger.requests("visits")] == [False]
+    release = ask(ledger)
+    assert ask(ledger, never) == release
+    assert ledger.show()[0].spent == EPSILON
+
+
+def test_the_debit_is_there_before_the_data_is_read(ledger: Ledger, path: Path) -> None:
+    def compute() -> Release:
+        assert Ledger(path).show()[0].spent == EPSILON
+        assert os.listdir(path.parent) == ["budget.db"]  # no journal that could undo it
+        return draw()
+
+    ask(ledger, compute)
+
+
+def test_an_answer_that_was_stored_meanwhile_wins(ledger: Ledger) -> None:
+    inner = []
+
+    def compute() -> Release:
+        inner.append(ask(ledger))
+        return draw()
+
+    assert ask(ledger, compute) == inner[0]
+    assert ledger.show()[0].spent == EPSILON
+
+
+def test_one_request_cannot_be_paid_for_with_a_smaller_epsilon(ledger: Ledger) -> None:
+    ledger.release("visits", {}, EPSILON, draw)
+    with pytest.raises(LedgerError, match="another epsilon"):
+        ledger.release("visits", {}, EPSILON / 2, never)
+
+
+@pytest.mark.parametrize(
+    "drawn", [None, {"estimate": 3}, Release(**(answer(1).to_dict() | {"epsilon": 0.2}))]
+)
+def test_only_a_release_at_the_price_paid_is_published(ledger: Ledger, drawn: Any) -> None:
+    with pytest.raises(LedgerError, match="compute must return"):
+        ask(ledger, lambda: drawn)
+    assert [entry.answered for entry in ledger.requests("visits")] == [False]
+
+
+def test_nothing_is_published_if_the_ledger_goes_away_meanwhile(ledger: Ledger, path: Path) -> None:
+    def lose() -> Release:
+        path.unlink()
+        return draw()
+
+    def replace() -> Release:
+        path.unlink()
+        ledger.create("visits", 5)
+        return draw()
+
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        ask(ledger, lose)
+    ledger.create("visits", 1)
+    with pytest.raises(LedgerError, match="was replaced meanwhile"):
+        ask(ledger, replace)
+
+
+AMOUNTS = st.fractions(min_value=Fraction(1, 50), max_value=1, max_denominator=50)
+
+
+@settings(max_examples=40)
+@given(
+    budget=AMOUNTS,
+    steps=st.lists(
+        st.tuples(AMOUNTS | st.just(Fraction(1, 10)), st.sampled_from(["", "b"]), st.booleans()), max_size=8
+    ),
+)
+def test_a_ledger_does_what_a_list_of_debits_would(
+    budget: Fraction, steps: list[tuple[Fraction, str, bool]]
+) -> None:
+    debits: dict[tuple[Fraction, str], int | None] = {}
+    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+        ledger = Ledger(os.path.join(directory, "ledger.db"))
+        ledger.create("visits", budget)
+        for epsilon, request_id, works in steps:
+            key = (epsilon, request_id)
+            drawn = Release(**(draw().to_dict() | {"epsilon": float(epsilon)}))
+
+            def compute(works: bool = works, drawn: Release = drawn) -> Release:
+                if works:
+                    return drawn
+                raise InterruptedError
+
+            fits = key in debits or sum(paid for paid, _ in debits) + epsilon <= budget
+            if fits:
+                debits.setdefault(key, None)
+                if debits[key] is None and works:
+                    debits[key] = drawn.estimate
+            expected = debits.get(key)
+            try:
+                got = ledger.release("visits", {"epsilon": epsilon}, epsilon, compute, request_id=request_id)
+            except LedgerError:
+                assert not fits
+            except InterruptedError:
+                assert fits
+                assert expected is None
+            else:
+                assert got.estimate == expected
+            (account,) = ledger.show()
+            assert account.spent == sum(paid for paid, _ in debits) <= budget
+            assert [(e.epsilon, e.request_id, e.answered) for e in ledger.requests("visits")] == [
+                (*key, stored is not None) for key, stored in debits.items()
+            ]
+
+
+# --- creating
+
+
+def test_nothing_but_create_makes_a_file(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "none.db")
+    way_out = "there is no ledger at .*none.db; create it with: dpdistinct ledger create NAME --budget N"
+    for operation in (ledger.show, lambda: ledger.requests("visits"), lambda: ask(ledger, never)):
+        with pytest.raises(LedgerError, match=way_out):
+            operation()
+    for budget in (0, -1, "0.0", float("nan"), float("inf"), True, "much", None, 1e-300, 10**50):
+        with pytest.raises(ParameterError, match="budget"):
+            ledger.create("visits", budget)
+    for name in ("", "a\nb", "\ud800", b"visits", None):
+        with pytest.raises(ParameterError, match="dataset"):
+            ledger.create(name, 1)  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_file_is_for_its_owner_only_and_alone(ledger: Ledger, path: Path) -> None:
+    ask(ledger)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(path.parent) == ["budget.db"]
+
+
+def test_a_budget_is_given_once(ledger: Ledger) -> None:
+    ask(ledger)
+    with pytest.raises(LedgerError, match="'visits' has a budget already"):
+        ledger.create("visits", 100)
+    assert ledger.show() == [Account("visits", Fraction(1), EPSILON, 1)]
+
+
+def test_an_unknown_data_set_names_the_way(ledger: Ledger) -> None:
+    for operation in (
+        lambda: ledger.release("trips", PARAMETERS, EPSILON, never),
+        lambda: ledger.requests("trips"),
+    ):
+        with pytest.raises(
+            LedgerError, match=r"no data set 'trips'; .*dpdistinct ledger create NAME --budget N"
+        ):
+            operation()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": -EPSILON}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"request_id": "a\0"}, "request_id"),
+        ({"request_id": None}, "request_id"),
+        ({"dataset": ""}, "dataset"),
+        ({"parameters": {"when": object()}}, "parameters"),
+        ({"parameters": {"beta": float("nan")}}, "parameters"),
+        ({"parameters": 3}, "parameters"),
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_is_spent(
+    ledger: Ledger, change: dict[str, Any], named: str
+) -> None:
+    request = {"dataset": "visits", "parameters": PARAMETERS, "epsilon": EPSILON, "compute": never} | change
+    with pytest.raises(ParameterError, match=named):
+        ledger.release(**request)  # type: ignore[arg-type]
+    assert ledger.show()[0].spent == 0
+
+
+def test_names_and_paths_may_be_strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a?mode=ro&x#y %41.db", "ü 'quoted\".db", ":memory:", "file:x"):
+        ledger = Ledger(name)
+        ledger.create("Besuche '24\" – ✓", 1)
+        with monkeypatch.context() as elsewhere:
+            elsewhere.chdir("/")
+            assert [account.dataset for account in ledger.show()] == ["Besuche '24\" – ✓"]
+    assert len(os.listdir(tmp_path)) == 4
+
+
+def test_it_is_one_of_our_errors_and_safe_on_the_disk(ledger: Ledger, path: Path) -> None:
+    assert issubclass(LedgerError, DpdistinctError)
+    with ledger_module._session(str(path), "BEGIN") as db:
+        settings = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        assert settings == ["delete", 3]  # 3 is EXTRA
+
+
+# --- many processes, and death at every step
+
+
+def run(action: str, directory: Path, **environment: str) -> None:
+    subprocess.run(
+        [sys.executable, HERE / "ledger_processes.py", action, directory],
+        check=True,
+        timeout=120,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"} | environment,
+    )
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
+    compiler = shutil.which("cc")
+    if not sys.platform.startswith("linux") or compiler is None:
+        pytest.skip("needs Linux and a C compiler, to die between two writes")
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, "-x", "c", "-", "-ldl"],
+        input=SHIM,
+        text=True,
+        check=True,
+    )
+    return str(library)
+
+
+def check_after_death(room: Path) -> None:
+    """What must hold wherever the process died."""
+    ledger = Ledger(room / "ledger.db")
+    began, published = lines(room / "began"), lines(room / "published")
+    (account,) = ledger.show()
+    assert account.spent in (0, EPSILON)
+    assert account.spent == EPSILON or not began
+    assert began or not published
+    if published:
+        assert [entry.answered for entry in ledger.requests("visits")] == [True]
+    final = ask(ledger, never if published else draw)
+    assert {str(final.estimate), *published} == {str(final.estimate)}
+    assert ask(ledger, never) == final
+    assert ledger.show() == [Account("visits", Fraction(1), EPSILON, 1)]
+
+
+def check_creation(room: Path) -> None:
+    """There is no ledger, or a whole one."""
+    ledger = Ledger(room / "ledger.db")
+    if (room / "created").exists():
+        assert [account.dataset for account in ledger.show()] == ["visits"]
+    if (room / "ledger.db").exists():
+        assert ledger.show() in ([], [Account("visits", Fraction(1), Fraction(0), 0)])
+    if not (room / "ledger.db").exists() or not ledger.show():
+        ledger.create("visits", 1)
+    ask(ledger)
+
+
+def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
+    for scene, steps in at_least.items():
+        rooms = sorted(directory.glob(f"{scene}-*"))
+        assert len(rooms) >= steps  # otherwise nothing was killed
+        for room in rooms:
+            (check_creation if scene == "create" else check_after_death)(room)
+
+
+def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: Path) -> None:
+    run("kill_at_statements", tmp_path)
+    check_rooms(tmp_path, {"create": 25, "ready": 35, "paid": 30, "answered": 12})
+
+
+def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path, shim: str) -> None:
+    run("kill_at_writes", tmp_path, LD_PRELOAD=shim)
+    for torn in (0, 1):
+        rooms = tmp_path / f"torn-{torn}"
+        for room in rooms.glob("ready-*"):
+            check_without_journal(room)
+        check_rooms(rooms, {"create": 30, "ready": 35, "paid": 15, "answered": 1})
+
+
+def check_without_journal(room: Path) -> None:
+    """If somebody tidies the journal of a dead process away, the ledger is whole or refuses."""
+    copy = room / "copy.db"
+    shutil.copy(room / "ledger.db", copy)
+    with contextlib.suppress(LedgerError):
+        (account,) = Ledger(copy).show()
+        assert account.spent == EPSILON or (account.spent == 0 and not lines(room / "began"))
+
+
+def test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them(
+    tmp_path: Path, shim: str
+) -> None:
+    run("sync_before_compute", tmp_path, LD_PRELOAD=shim)
+    assert lines(tmp_path / "unsynced") == ["compute 0", "return 0"]
+
+
+def test_32_processes_at_once_never_overspend(tmp_path: Path) -> None:
+    run("spend", tmp_path)
+    results = lines(tmp_path / "results")
+    assert results.count("published") == 17
+    assert len(results) == 32
+    assert {text.split(": ")[1] for text in results if text != "published"} == {
+        "0 is left of 1.7; nothing was spent"
+    }
+    assert Ledger(tmp_path / "ledger.db").show() == [
+        Account("visits", Fraction(17, 10), Fraction(17, 10), 17)
+    ]
+
+
+def test_processes_that_create_one_ledger_at_once_share_it(tmp_path: Path) -> None:
+    run("create_at_once", tmp_path)
+    assert len(Ledger(tmp_path / "ledger.db").show()) == 16
+    assert os.listdir(tmp_path) == ["ledger.db"]
+
+
+def test_processes_that_race_on_one_request_publish_one_answer(tmp_path: Path) -> None:
+    run("race", tmp_path)
+    for number in range(10):
+        published = lines(tmp_path / f"published-{number}")
+        assert len(published) == 8
+        assert len(set(published)) == 1
+    assert len(lines(tmp_path / "began")) > 10  # there were races
+    assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Fraction(1), Fraction(1), 10)]
+
+
+def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Path) -> None:
+    run("chaos", tmp_path)
+    ledger = Ledger(tmp_path / "ledger.db")
+    (account,) = ledger.show()
+    assert account.spent == account.requests * EPSILON <= 3
+    paid = {entry.request_id for entry in ledger.requests("visits")}
+    assert set(lines(tmp_path / "began")) <= paid
+    for number in map(str, range(40)):
+        published = set(lines(tmp_path / f"published-{number}"))
+        assert len(published) <= 1
+        if published:
+            assert {str(ask(ledger, never, request_id=number).estimate)} == published
+    assert all("0 is left of 3" in text for text in lines(tmp_path / "refused"))
+
+
+# --- damage
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger with two data sets, an answered request and one that is not."""
+    path = tmp_path_factory.mktemp("sound") / "ledger.db"
+    ledger = Ledger(path)
+    ledger.create("visits", 1)
+    ledger.create("trips", "2/3")
+    ask(ledger, request_id="first")
+    with pytest.raises(ZeroDivisionError):
+        ask(ledger, lambda: answer(1 // 0))
+    return path
+
+
+def everything(path: Path) -> object:
+    ledger = Ledger(path)
+    return ledger.show(), ledger.requests("visits"), ledger.requests("trips")
+
+
+def test_a_cut_ledger_refuses(sound: Path, path: Path) -> None:
+    whole = sound.read_bytes()
+    for size in [*range(0, len(whole), 199), *range(0, len(whole), 4096), len(whole) - 1]:
+        path.write_bytes(whole[:size])
+        refuses(Ledger(path), "is damaged or is no ledger")
+        assert path.read_bytes() == whole[:size]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"dataset,budget\nvisits,1\n" * 500,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" * 500,
+        b"\0" * 8192,
+        os.urandom(9000),
+    ],
+    ids=["text", "magic", "magic repeated", "zeros", "noise"],
+)
+def test_something_else_refuses_and_stays_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    refuses(Ledger(path), "is damaged or is no ledger")
+    assert path.read_bytes() == content
+
+
+def test_flipped_bits_are_refused_or_harmless(sound: Path, path: Path) -> None:
+    whole, expected = sound.read_bytes(), everything(sound)
+    used = [at for at, byte in enumerate(whole) if byte]
+    chosen = random.Random(4)
+    refused = 0
+    for at in [*range(100), *chosen.sample(used, 900), *chosen.sample(range(len(whole)), 300)]:
+        broken = bytearray(whole)
+        broken[at] ^= 1 << chosen.randrange(8)
+        path.write_bytes(broken)
+        try:
+            assert everything(path) == expected
+            assert ask(Ledger(path)) == ask(Ledger(path), never)
+        except LedgerError:
+            refused += 1
+    assert refused > 800
+
+
+def edit(path: Path, *statements: str, seal: bool = False) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for statement in statements:
+            db.execute(statement)
+        if seal:
+            db.execute("UPDATE seal SET digest = ?", (ledger_module._contents(db)[1],))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE requests",
+        "DROP TABLE datasets",
+        "DROP TABLE seal",
+        "DELETE FROM requests WHERE request_id = 'first'",
+        "DELETE FROM seal",
+        "INSERT INTO seal VALUES ('')",
+        "UPDATE datasets SET budget = '100/1' WHERE dataset = 'visits'",
+        "UPDATE requests SET epsilon = '1/100'",
+        "UPDATE requests SET answer = NULL",
+        "UPDATE requests SET answer = replace(answer, 'lower', 'upper')",
+        "UPDATE requests SET epsilon = x'ff'",
+        "UPDATE requests SET dataset = CAST(x'ff' AS TEXT)",
+        "UPDATE requests SET number = 3 - number + 10",
+        "ALTER TABLE requests RENAME COLUMN epsilon TO price",
+        "CREATE TRIGGER t AFTER INSERT ON requests BEGIN DELETE FROM requests; END",
+        "PRAGMA application_id = 0",
+        "PRAGMA user_version = 2",
+    ],
+)
+def test_an_edited_ledger_refuses(sound: Path, path: Path, statement: str) -> None:
+    shutil.copy(sound, path)
+    edit(path, statement)
+    refuses(Ledger(path), "is damaged or is no ledger")
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["", "1", "0/1", "1/0", "-1/10", "0.1", "1e-1", "nan", " 1/10", "1/10 ", "one", "1/10/1", "١/١٠"],
+)
+@pytest.mark.parametrize("place", ["datasets SET budget", "requests SET epsilon"])
+def test_amounts_that_cannot_be_refuse_even_under_a_right_seal(
+    sound: Path, path: Path, place: str, amount: str
+) -> None:
+    shutil.copy(sound, path)
+    edit(path, f"UPDATE {place} = '{amount}'", seal=True)
+    refuses(Ledger(path), "is damaged or is no ledger")
+
+
+def test_an_overspent_ledger_refuses_even_under_a_right_seal(sound: Path, path: Path) -> None:
+    shutil.copy(sound, path)
+    edit(path, "UPDATE requests SET epsilon = '51/100'", seal=True)
+    refuses(Ledger(path), "is damaged or is no ledger")
+
+
+def test_another_sqlite_file_refuses(path: Path) -> None:
+    edit(path, "CREATE TABLE datasets (dataset TEXT, budget TEXT)", "CREATE TABLE seal (digest TEXT)")
+    refuses(Ledger(path), "is damaged or is no ledger")
+
+
+def test_an_answer_of_another_version_is_not_guessed_at(sound: Path, path: Path) -> None:
+    shutil.copy(sound, path)
+    stored = json.dumps(answer(1).to_dict() | {"colour": "red"})
+    edit(path, f"UPDATE requests SET answer = '{stored}'", seal=True)
+    with pytest.raises(LedgerError, match="another version"):
+        ask(Ledger(path), never)
+
+
+def test_a_journal_without_its_ledger_is_not_given_to_a_new_one(path: Path) -> None:
+    path.with_name("budget.db-journal").write_bytes(b"what the last process left")
+    with pytest.raises(LedgerError, match="its journal is there"):
+        Ledger(path).create("visits", 1)
+    assert not path.exists()
+
+
+# --- what cannot be written
+
+
+@contextlib.contextmanager
+def powerless() -> Iterator[None]:
+    """The superuser may write everywhere, so be somebody else for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def room() -> Iterator[Path]:
+    """A directory that the powerless can reach, with a ledger in it."""
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o755)
+    Ledger(directory / "ledger.db").create("visits", 1)
+    (directory / "ledger.db").chmod(0o644)
+    yield directory
+    directory.chmod(0o700)
+    shutil.rmtree(directory)
+
+
+UNUSABLE = "cannot be read and written; check the permissions and the space of the file and its directory"
+
+
+@pytest.mark.parametrize(("file_mode", "directory_mode"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)])
+def test_a_ledger_that_cannot_be_written_can_be_read(room: Path, file_mode: int, directory_mode: int) -> None:
+    (room / "ledger.db").chmod(file_mode)
+    room.chmod(directory_mode)
+    ledger = Ledger(room / "ledger.db")
+    with powerless():
+        for operation in (lambda: ask(ledger, never), lambda: ledger.create("another", 1)):
+            with pytest.raises(LedgerError, match=UNUSABLE):
+                operation()
+        assert ledger.show() == [Account("visits", Fraction(1), Fraction(0), 0)]
+
+
+def test_a_ledger_that_cannot_be_read_refuses(room: Path) -> None:
+    (room / "ledger.db").chmod(0)
+    with powerless():
+        refuses(Ledger(room / "ledger.db"), UNUSABLE)
+
+
+def test_no_ledger_can_be_made_where_nothing_can(room: Path) -> None:
+    room.chmod(0o555)
+    with powerless(), pytest.raises(LedgerError, match=UNUSABLE):
+        Ledger(room / "new.db").create("visits", 1)
+    for place in (room / "nowhere" / "new.db", room / "ledger.db" / "new.db"):
+        with pytest.raises(LedgerError, match=UNUSABLE):
+            Ledger(place).create("visits", 1)
+
+
+def test_a_directory_a_pipe_and_a_dangling_link_refuse(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for place in (tmp_path, tmp_path / "pipe", tmp_path / "link"):
+        refuses(Ledger(place), "the ledger .* (cannot be read and written|is damaged)")
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
+@contextlib.contextmanager
+def full_disk() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_spends_nothing(ledger: Ledger) -> None:
+    with full_disk(), pytest.raises(LedgerError, match=UNUSABLE):
+        ask(ledger, never)
+    assert ledger.show() == [Account("visits", Fraction(1), Fraction(0), 0)]
+
+
+def test_a_disk_that_fills_up_meanwhile_publishes_nothing_and_keeps_the_debit(ledger: Ledger) -> None:
+    with contextlib.ExitStack() as stack:
+
+        def compute() -> Release:
+            stack.enter_context(full_disk())
+            return draw()
+
+        with pytest.raises(LedgerError, match=UNUSABLE):
+            ask(ledger, compute)
+    assert [entry.answered for entry in ledger.requests("visits")] == [False]
+    assert ask(ledger) == ask(ledger, never)
+
+
+def test_a_ledger_in_use_says_so(ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "BUSY_SECONDS", 0.05)
+    with ledger_module._session(str(path), "BEGIN EXCLUSIVE"):
+        refuses(ledger, "is in use by another process; try again")
+    assert ask(ledger)
+
+
+# --- the documentation
+
+
+def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (HERE.parent / "docs" / "ledger.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert examples
+    exec("\n".join(examples), {})
