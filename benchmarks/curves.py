@@ -12,10 +12,8 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
-import time
 from collections.abc import Callable
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -25,34 +23,11 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import dpdistinct
 from graphs import GRAPHS, Pairs
+from timing import head, line, timed
 
 BOUND = 10
 PATH_BOUND = 2  # with 10, nothing would hold anybody back on the graphs of long paths
 LIMIT = 60  # seconds a peer may take, building included
-
-
-class Seconds(NamedTuple):
-    """How long a call took."""
-
-    wall: float
-    cpu: float
-
-    def __str__(self) -> str:
-        return f"{self.wall:.3g} ({self.cpu:.3g})"
-
-
-def timed(call: Callable[[], Any], repeat: int = 1) -> tuple[Any, Seconds]:
-    """The result and the median of the times."""
-    walls, cpus, result = [], [], None
-    for _ in range(repeat):
-        del result
-        wall, cpu = time.perf_counter(), time.process_time()
-        result = call()
-        walls.append(time.perf_counter() - wall)
-        cpus.append(time.process_time() - cpu)
-        if sum(walls) > LIMIT:
-            break
-    return result, Seconds(median(walls), median(cpus))
 
 
 def limited(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -137,12 +112,6 @@ def measure(name: str, scale: float) -> tuple[list[Any], list[Any]]:
     )
 
 
-def table(header: list[str], rows: list[list[Any]]) -> str:
-    """Markdown, numbers to the right."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graphs", nargs="*", help=f"default: all of {', '.join(GRAPHS)}")
@@ -155,11 +124,13 @@ def main() -> None:
         ours.append(one)
         peers.append(other)
     print("Seconds: wall (CPU). Ours: median of 3.\n")
-    print(table(["graph", "people", "elements", "pairs", "build", "matching", "greedy", "sampling"], ours))
+    print(head("graph", "people", "elements", "pairs", "build", "matching", "greedy", "sampling"))
+    print(*map(line, ours), sep="\n")
     print("\nOR-tools: the faster of 2. The last column counts the peers' results that equal ours.\n")
-    header = ["graph", "l", "matching, every l", "OR-tools build", "OR-tools solve", "of that, layout"]
-    header += ["matching / solve, wall", "CPU", "without layout", "scipy l=1", "scipy l=2", "equal"]
-    print(table(header, peers))
+    solves = "OR-tools build", "OR-tools solve", "of that, layout"
+    ratios = "matching / solve, wall", "CPU", "wall, without layout"
+    print(head("graph", "l", "matching, every l", *solves, *ratios, "scipy l=1", "scipy l=2", "equal"))
+    print(*map(line, peers), sep="\n")
 
 
 if __name__ == "__main__":

@@ -33,18 +33,39 @@ def tokens(name: str, scale: float) -> Pairs:
     return distinct(number(rows["person"]), number(rows["word"]))
 
 
+TPCH = {
+    "PS.AQ": "SELECT ps_suppkey AS person, ps_availqty AS element, s_nationkey AS nation "
+    "FROM '{partsupp}' JOIN '{supplier}' ON s_suppkey = ps_suppkey",
+    "L.EP": "SELECT l_suppkey AS person, l_extendedprice AS element, s_nationkey AS nation "
+    "FROM '{lineitem}' JOIN '{supplier}' ON s_suppkey = l_suppkey",
+    "O.OD": "SELECT o_custkey AS person, o_orderdate AS element, c_nationkey AS nation "
+    "FROM '{orders}' JOIN '{customer}' ON c_custkey = o_custkey",
+    "L.RD": "SELECT o_custkey AS person, l_receiptdate AS element, c_nationkey AS nation "
+    "FROM '{lineitem}' JOIN '{orders}' ON o_orderkey = l_orderkey "
+    "JOIN '{customer}' ON c_custkey = o_custkey",
+}
+
+
+def tpch(task: str, scale: float = 1, least_nation: int = 0) -> duckdb.DuckDBPyRelation:
+    """A task of TPC-H as the table (person, element), of people in the nations from this one on."""
+    folder = DATA / f"tpch-{scale:g}"
+    if not (folder / "lineitem.parquet").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        generator = Path(sys.executable).with_name("tpchgen-cli")
+        options = ["--scale-factor", f"{scale:g}", "--output-dir", folder]
+        subprocess.run([generator, "parquet", *options], check=True, stdout=subprocess.DEVNULL)
+    tables = {
+        name: folder / f"{name}.parquet"
+        for name in ("partsupp", "supplier", "lineitem", "orders", "customer")
+    }
+    rows = TPCH[task].format(**tables)
+    return duckdb.sql(f"SELECT person, element FROM ({rows}) WHERE nation >= {least_nation}")
+
+
 def tpch_l_ep(scale: float) -> Pairs:
     """TPC-H at scale 1: suppliers and the extended prices of their line items."""
-    path = DATA / "lineitem.parquet"
-    if not path.exists():
-        DATA.mkdir(exist_ok=True)
-        generator = Path(sys.executable).with_name("tpchgen-cli")
-        options = ["--scale-factor", "1", "--tables", "lineitem", "--output-dir", DATA]
-        subprocess.run([generator, "parquet", *options], check=True, stdout=subprocess.DEVNULL)
-    rows = duckdb.sql(
-        f"SELECT l_suppkey AS person, (l_extendedprice * 100)::BIGINT AS price FROM '{path}'"
-    ).fetchnumpy()
-    return distinct(number(rows["person"]), number(rows["price"]))
+    rows = tpch("L.EP").query("rows", "SELECT person, hash(element) AS element FROM rows").fetchnumpy()
+    return distinct(number(rows["person"]), number(rows["element"]))
 
 
 def zipf(people: int, elements: int, draws: int, exponent: float, sigma: float, scale: float) -> Pairs:

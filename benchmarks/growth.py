@@ -14,13 +14,14 @@ import json
 import math
 import subprocess
 import sys
-import time
 from pathlib import Path
-from statistics import median
+from typing import Any
 
 import duckdb
 
+from dpdistinct import Contributions, greedy_curve, matching_curve
 from graphs import DATA
+from timing import Seconds, head, line, timed
 
 SIZES = [n * 1_000_000 for n in (1, 2, 5, 10, 20, 50, 100)]
 THREADS = 2
@@ -65,111 +66,91 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def drain(path: str, times: int) -> dict[str, float]:
+def drain(path: str, times: int) -> dict[str, Any]:
     """Read the stream to its end. Every element is NULL, so that nothing is kept."""
-    import dpdistinct
-
     with duckdb.connect(config=SETTINGS) as connection:
         idle = memory("VmRSS")
         keys = "hash(person), nullif(hash(element), hash(element))"
         stream = connection.sql(f"SELECT {keys} FROM read_parquet({[path] * times})")
-        start = time.perf_counter()
-        empty = dpdistinct.Contributions.from_keys(stream, threads=THREADS)
-        seconds = time.perf_counter() - start
+        empty, seconds = timed(lambda: Contributions.from_keys(stream, threads=THREADS))
         assert empty.pairs == 0
         peak = memory("VmHWM")
     return {"seconds": seconds, "idle": idle, "peak": peak, "after": memory("VmRSS")}
 
 
-def solve(path: str, times: int) -> dict[str, float]:
+def solve(path: str, times: int) -> dict[str, Any]:
     """Build the contributions from the same stream, then each curve."""
-    import dpdistinct
-
-    result: dict[str, float] = {}
     with duckdb.connect(config=SETTINGS) as connection:
         stream = connection.sql(f"SELECT hash(person), hash(element) FROM read_parquet({[path] * times})")
-        start = time.perf_counter()
-        contributions = dpdistinct.Contributions.from_keys(stream, threads=THREADS)
-        result["build"] = time.perf_counter() - start
-        result["build_peak"] = memory("VmHWM")
-        del stream
-    result |= {
-        "pairs": contributions.pairs,
-        "people": contributions.people,
-        "elements": contributions.elements,
-    }
+        contributions, seconds = timed(lambda: Contributions.from_keys(stream, threads=THREADS))
+        result: dict[str, Any] = {"build": seconds, "build_peak": memory("VmHWM")}
+    result |= {count: getattr(contributions, count) for count in ("pairs", "people", "elements")}
     curves = {
-        "greedy": lambda: dpdistinct.greedy_curve(contributions),
-        "matching": lambda: dpdistinct.matching_curve(contributions, threads=THREADS),
+        "greedy": lambda: greedy_curve(contributions),
+        "matching": lambda: matching_curve(contributions, threads=THREADS),
     }
     for name, curve in curves.items():
         forget_peak()
-        seconds = []
-        for _ in range(3):
-            start = time.perf_counter()
-            curve()
-            seconds.append(time.perf_counter() - start)
-        result |= {name: median(seconds), f"{name}_peak": memory("VmHWM")}
+        result[name] = timed(curve, 3)[1]
+        result[f"{name}_peak"] = memory("VmHWM")
     return result
 
 
-def in_a_fresh_process(task: str, path: Path, times: int) -> dict[str, float]:
+def in_a_fresh_process(task: str, path: Path, times: int) -> dict[str, Any]:
     command = [sys.executable, __file__, "--task", task, str(path), str(times)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {key: Seconds(*x) if isinstance(x, list) else x for key, x in json.loads(output).items()}
 
 
-def measure(path: Path, times: int = 1) -> dict[str, float]:
-    """Times, and bytes for each pair at the peaks. `times`: how often every row is there."""
+COUNTS = "pairs", "people", "elements"
+TIMES = "drain", "build", "matching", "greedy"
+MEMORY = "DuckDB, MB", "B/pair: build with DuckDB", "build", "matching", "greedy"
+
+
+def measure(path: Path, times: int = 1) -> tuple[dict[str, Any], list[str]]:
+    """Sizes and times, and the memory cells. `times`: how often every row is there."""
     drained, solved = (in_a_fresh_process(task, path, times) for task in ("drain", "solve"))
-    pairs = solved["pairs"]
-    return solved | {
-        "drain": drained["seconds"],
-        "duckdb_mb": (drained["peak"] - drained["idle"]) / 1e6,
-        "build_bytes": (solved["build_peak"] - drained["peak"]) / pairs,
-        "build_all_bytes": (solved["build_peak"] - drained["idle"]) / pairs,
-        "matching_bytes": (solved["matching_peak"] - drained["after"]) / pairs,
-        "greedy_bytes": (solved["greedy_peak"] - drained["after"]) / pairs,
-    }
+    peaks = [
+        solved["build_peak"] - drained["idle"],
+        solved["build_peak"] - drained["peak"],
+        solved["matching_peak"] - drained["after"],
+        solved["greedy_peak"] - drained["after"],
+    ]
+    duckdb_alone = f"{(drained['peak'] - drained['idle']) / 1e6:.0f}"
+    memory_cells = [duckdb_alone] + [f"{peak / solved['pairs']:.1f}" for peak in peaks]
+    return solved | {"drain": drained["seconds"]}, memory_cells
 
 
-COUNTS = "| {pairs:,} | {people:,} | {elements:,} "
-TIMES = "| {drain:.2f} | {build:.2f} | {matching:.2f} | {greedy:.2f} "
-MEMORY = "| {duckdb_mb:.0f} | {build_all_bytes:.1f} | {build_bytes:.1f} "
-MEMORY += "| {matching_bytes:.1f} | {greedy_bytes:.1f} "
-TIMES_HEADER = " drain, s | build, s | matching, s | greedy, s |"
-MEMORY_HEADER = " DuckDB, MB | B/pair: build with DuckDB | build | matching | greedy |"
+def cells(run: dict[str, Any]) -> list[str]:
+    return [f"{run[count]:,}" for count in COUNTS] + [str(run[step]) for step in TIMES]
 
 
-def doubling(before: dict[str, float], after: dict[str, float], step: str) -> float:
-    """How much longer a step takes for each doubling of the pairs."""
-    return (after[step] / before[step]) ** (1 / math.log2(after["pairs"] / before["pairs"]))
+def doubling(before: dict[str, Any], after: dict[str, Any], step: str) -> str:
+    """How much more CPU time a step takes for each doubling of the pairs."""
+    factor = (after[step].cpu / before[step].cpu) ** (1 / math.log2(after["pairs"] / before["pairs"]))
+    return f"{factor:.2f}"
 
 
 def growth(sizes: list[int]) -> None:
-    print(f"| pairs | people | elements |{TIMES_HEADER} build x2 | matching x2 | greedy x2 |{MEMORY_HEADER}")
-    print("|" + "---:|" * 15)
+    steps = TIMES[1:]
+    print(head(*COUNTS, *TIMES, *(f"{step} x2" for step in steps), *MEMORY))
     before = None
     for size in sizes:
-        now = measure(generate(ZIPF, size, int(ZIPF_ROWS * size), f"zipf_{size}"))
-        steps = ("build", "matching", "greedy")
-        factors = [f"{doubling(before, now, step):.2f}" if before else "" for step in steps]
-        print(
-            (COUNTS + TIMES).format(**now) + f"| {' | '.join(factors)} " + MEMORY.format(**now) + "|",
-            flush=True,
-        )
+        now, memory_cells = measure(generate(ZIPF, size, int(ZIPF_ROWS * size), f"zipf_{size}"))
+        factors = [doubling(before, now, step) if before else "" for step in steps]
+        print(line(cells(now) + factors + memory_cells), flush=True)
         before = now
 
 
 def shapes(size: int) -> None:
-    print(f"\n| table | pairs | people | elements |{TIMES_HEADER}{MEMORY_HEADER}")
-    print("|---|" + "---:|" * 12)
     zipf = generate(ZIPF, size, int(ZIPF_ROWS * size), f"zipf_{size}")
     tables = {"Zipf": (zipf, 1), "Zipf, every row 5 times": (zipf, 5)}
     for number, (name, columns) in enumerate(SHAPES.items()):
         tables[name] = generate(columns, size, size, f"shape_{number}_{size}"), 1
+    print("\n" + head("table", *COUNTS, *TIMES, *MEMORY))
     for name, (path, times) in tables.items():
-        row = measure(path, times)
-        print(f"| {name} " + (COUNTS + TIMES + MEMORY).format(**row) + "|", flush=True)
+        run, memory_cells = measure(path, times)
+        print(line([name, *cells(run), *memory_cells]), flush=True)
 
 
 def main() -> None:
@@ -182,6 +163,7 @@ def main() -> None:
         task, path, times = options.task
         print(json.dumps({"drain": drain, "solve": solve}[task](path, int(times))))
     else:
+        print("Seconds: wall (CPU). x2: growth of the CPU time for each doubling.\n")
         growth([size for size in SIZES if size <= options.up_to])
         shapes(options.shapes)
 

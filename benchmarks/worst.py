@@ -15,8 +15,8 @@ import duckdb
 import numpy as np
 
 import dpdistinct
-from curves import table, timed
 from graphs import GRAPHS
+from timing import head, line, timed
 
 NAMES = ("one_path", "many_paths", "giant", "popular", "complete")
 SCALES = (1 / 64, 1 / 16, 1 / 4)  # curves.py has the full size
@@ -35,10 +35,11 @@ def measure(name: str, scale: float) -> list[str]:
 
 
 def main() -> None:
-    rows = [measure(name, scale) for name in NAMES for scale in SCALES]
     print("Seconds: wall (CPU), median of 3.\n")
-    header = ["graph", "pairs", "matching", "ns / pair", "ps / (E sqrt(M) log2(L))"]
-    print(table(header, rows))
+    print(head("graph", "pairs", "matching", "ns / pair", "ps / (E sqrt(M) log2(L))"))
+    for name in NAMES:
+        for scale in SCALES:
+            print(line(measure(name, scale)), flush=True)
 
 
 if __name__ == "__main__":

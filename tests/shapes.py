@@ -24,11 +24,7 @@ def chain(links: int, *, crowd: int = 0) -> list[Row]:
     rows = [(i + d, i) for i in range(links) for d in (0, 1)]
     one, other = links + 1, links + 2
     rows += [(person, links) for person in (0, one, other)] + [(one, links + 1), (other, links + 2)]
-    person, element = links + 3, links + 3
-    for _ in range(crowd):
-        rows += [(person + d, element + k) for k in range(6) for d in (0, 1)]
-        person, element = person + 2, element + 6
-    return rows
+    return rows + _crowd(crowd, links + 3, links + 3)
 
 
 def staircase(chains: int) -> pa.RecordBatch:
@@ -58,6 +54,30 @@ def random_rows(
     who = person_keys[_zipf(random, people, rows, skew)]
     what = element_keys[_zipf(random, elements, rows, skew)]
     return list(zip(who.tolist(), what.tolist(), strict=True))
+
+
+def random_links(random: np.random.Generator, people: int, elements: int, *, crowd: int = 0) -> list[Row]:
+    """Every element has two random holders: the first assignment is rarely the best one.
+
+    `crowd` is as in `chain`, so that the search starts from the people with little.
+    """
+    rows = []
+    for element in range(elements):
+        one, other = random.choice(people, 2, replace=False).tolist()
+        rows += [(one, element), (other, element)]
+    private = random.integers(0, people, people // 3).tolist()
+    rows += [(person, elements + i) for i, person in enumerate(private)]
+    return rows + _crowd(crowd, people, elements + len(private))
+
+
+def _crowd(pairs: int, person: int, element: int) -> list[Row]:
+    """Pairs of people, from this number on, who share six elements each."""
+    return [
+        (person + 2 * pair + d, element + 6 * pair + k)
+        for pair in range(pairs)
+        for k in range(6)
+        for d in (0, 1)
+    ]
 
 
 def _zipf(random: np.random.Generator, most: int, size: int, skew: float) -> NDArray[np.int64]:

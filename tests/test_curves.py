@@ -26,7 +26,7 @@ from dpdistinct import (
     sampling_curve,
 )
 from keyed import batch_of, contributions_of, rows_of, sorted_batch_of, stream_of
-from shapes import chain, random_rows, staircase
+from shapes import chain, random_links, random_rows, staircase
 from strategies import Row, tables
 
 SHAPES = {  # people, elements, rows, skew
@@ -72,6 +72,14 @@ def test_matching_is_the_maximum_flow_on_random_graphs(shape: str) -> None:
     people, elements, rows, skew = SHAPES[shape]
     for _ in range(600):
         assert_exact(random_rows(random, people, elements, int(random.integers(1, rows)), skew=skew))
+
+
+@pytest.mark.parametrize("crowd", [0, 10], ids=["downhill", "uphill"])
+def test_matching_is_the_maximum_flow_where_load_has_to_travel(crowd: int) -> None:
+    random = np.random.default_rng(20231222)
+    for _ in range(150):
+        people = int(random.integers(5, 60))
+        assert_exact(random_links(random, people, int(people * random.uniform(0.7, 2)), crowd=crowd))
 
 
 def test_matching_is_the_maximum_flow_on_larger_graphs() -> None:

@@ -100,7 +100,7 @@ def test_dropping_the_factor_two_of_the_selection_is_caught() -> None:
         lead_scores(
             qualities(curve.values(100).tolist(), bounds, 2 * RESOLUTION),
             bounds,
-            np.zeros((100, 100), object),
+            no_head_starts,
         )
         for curve in CONSTRUCTED["ten people, further out"]
     ]

@@ -128,7 +128,7 @@ def test_the_hull_supports_every_line(y: list[int], data: st.DataObject) -> None
 def test_head_starts_fall_with_the_distance_and_end_at_the_reach() -> None:
     cost = 1000 * K
     starts = [sharp_head_start(cost, 30, m) for m in (30, 31, 45, 90, 179, 180, 10**9)]
-    assert starts[0] == 600 * K
+    assert starts[0] == 700 * K
     assert all(a > b for a, b in pairwise(starts[:6]))
     assert starts[5:] == [0, 0]
     assert sharp_head_start(cost, 7, 20) == sharp_head_start(cost, 20, 7)

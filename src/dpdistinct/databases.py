@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +22,8 @@ BATCH = 1 << 16
 def bind_database_file(connection: duckdb.DuckDBPyConnection, path: str, sql: str | None) -> str:
     """Makes the tables of a DuckDB or SQLite file known, and returns the query left for DuckDB.
 
-    A file with one table needs no sql. In a DuckDB file that table is also called `data`; a query
-    on a SQLite file is SQLite's.
+    A file with one table needs no sql, and that table is also called `data`. A query on a SQLite
+    file is SQLite's.
     """
     if is_sqlite(path):
         _bind_sqlite(connection, path, sql)
@@ -51,52 +53,61 @@ def _bind_duckdb(connection: duckdb.DuckDBPyConnection, path: str, sql: str | No
         connection.execute("ATTACH '" + path.replace("'", "''") + "' AS input (READ_ONLY)")
         connection.execute("USE input")
         names = [row[0] for row in connection.execute("SHOW TABLES").fetchall()]
-    except duckdb.Error:
-        names = None
-    if names is None:
-        raise InputError(f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?")
-    if "data" not in names:
         name = _only_table(path, names, sql)
         if name is not None:
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
+        return
+    except duckdb.Error:
+        pass
+    raise InputError(f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?")
 
 
 def _only_table(path: str, names: list[str], sql: str | None) -> str | None:
-    if sql is not None:
-        return names[0] if len(names) == 1 else None
-    if len(names) != 1:
-        raise InputError(
-            f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
-        )
-    return names[0]
+    """The table to call `data`, if there is one to choose."""
+    if len(names) == 1:
+        return names[0]
+    if sql is not None or "data" in names:
+        return None
+    raise InputError(
+        f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
+        if names
+        else f"{path} has no table"
+    )
 
 
 def _bind_sqlite(connection: duckdb.DuckDBPyConnection, path: str, sql: str | None) -> None:
     """Copies the rows, in DuckDB's own memory or on its disk, because DuckDB ships no SQLite reader.
 
-    SQLite lets every value have a type of its own, so each column is cast to what it was declared
-    as; the columns of a query are text.
+    SQLite lets every value have a type of its own, so the type is what the column was declared as,
+    and text for an expression.
     """
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source:
+        with closing(sqlite3.connect(Path(path).absolute().as_uri() + "?mode=ro", uri=True)) as source:
             source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            types: dict[str, str] = {}
-            if sql is None:
-                listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-                found = [row[0] for row in source.execute(listed) if not row[0].startswith("sqlite_")]
-                name = _only_table(path, found, None)
-                info = source.execute("SELECT name, type FROM pragma_table_info(?)", [name])
-                types = {column: _affinity(declared) for column, declared in info}
-                query = f"SELECT * FROM {quoted(str(name))}"
-            else:
-                query = sql
-            columns = [d[0] for d in source.execute(f"SELECT * FROM ({query}) LIMIT 0").description]
-            cast = ", ".join(_cast(column, types.get(column, "TEXT")) for column in columns)
-            _copy(connection, source.execute(f"SELECT {cast} FROM ({query})"), columns, types)
+            listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            found = [row[0] for row in source.execute(listed) if not row[0].startswith("sqlite_")]
+            name = _only_table(path, found, sql)
+            if name not in (None, "data"):
+                source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
+            source.execute(f"CREATE TEMP VIEW {ROWS} AS {sql or 'SELECT * FROM data'}")
+            info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
+            types = {column: _affinity(declared) for column, declared in info}
+            values = ", ".join(VALUES[kind].format(quoted(column)) for column, kind in types.items())
+            _copy(connection, source.execute(f"SELECT {values} FROM {ROWS}"), types)
             return
     except sqlite3.Error:
         pass
     raise InputError(f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?")
+
+
+ROWS = "rows_for_dpdistinct"
+VALUES = {  # of the declared type and without loss; NULL where that cannot be
+    "INTEGER": "CASE typeof({0}) WHEN 'integer' THEN {0} END",
+    "REAL": "CASE WHEN typeof({0}) IN ('real', 'integer') THEN CAST({0} AS REAL) END",
+    "BLOB": "CAST({0} AS BLOB)",
+    "TEXT": "CASE typeof({0}) WHEN 'real' THEN printf('%!.17g', {0}) WHEN 'blob' THEN hex({0}) "
+    "ELSE CAST({0} AS TEXT) END",
+}
 
 
 def _affinity(declared: str) -> str:
@@ -108,17 +119,12 @@ def _affinity(declared: str) -> str:
     return "BLOB" if "BLOB" in declared else "TEXT"
 
 
-def _cast(column: str, kind: str) -> str:
-    return f"CAST({quoted(column)} AS {kind}) AS {quoted(column)}"
-
-
 DUCKDB_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "BLOB": "BLOB", "TEXT": "VARCHAR"}
 
 
-def _copy(
-    connection: duckdb.DuckDBPyConnection, rows: sqlite3.Cursor, columns: list[str], types: dict[str, str]
-) -> None:
-    fields = ", ".join(f"{quoted(c)} {DUCKDB_TYPES[types.get(c, 'TEXT')]}" for c in columns)
+def _copy(connection: duckdb.DuckDBPyConnection, rows: sqlite3.Cursor, types: dict[str, str]) -> None:
+    columns = list(types)
+    fields = ", ".join(f"{quoted(column)} {DUCKDB_TYPES[kind]}" for column, kind in types.items())
     connection.execute(f"CREATE TEMP TABLE data ({fields})")
     while batch := rows.fetchmany(BATCH):
         chunk: dict[str, Any] = {}
@@ -129,8 +135,9 @@ def _copy(
         connection.unregister("chunk")
 
 
-def postgresql(url: str, sql: str | None) -> Any:
-    """The rows of a query as an Arrow stream."""
+@contextmanager
+def postgresql(url: str, sql: str | None) -> Iterator[Any]:
+    """The rows of a query as an Arrow stream, for as long as the context lasts."""
     if sql is None:
         raise ParameterError("sql must be given for a database: SELECT person, element FROM ...")
     try:
@@ -140,10 +147,10 @@ def postgresql(url: str, sql: str | None) -> Any:
             "reading from PostgreSQL needs its driver: pip install 'dpdistinct[postgresql]'"
         ) from None
     try:
-        connection = dbapi.connect(url)
-        cursor = connection.cursor()
-        cursor.execute(sql)
-        return cursor.fetch_record_batch()
+        with dbapi.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            yield cursor.fetch_arrow()
+            return
     except dbapi.Error:
         pass
     raise InputError("the database refused: check the URL, the rights and the query")

@@ -28,10 +28,10 @@ DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": MAX_BOUND, "paper": 100, "r2
 # The constants of "sharp": one public rule for all data, private whatever their values are
 # (docs/proofs/mechanisms.md), found on curves of many kinds (benchmarks/accuracy.py).
 SHARP_SHARE = Fraction(2, 5)  # of epsilon, for the choice of the bound
-SHARP_STEP = Fraction(3, 2)  # from one candidate to the next
-SHARP_COST = 6  # what a unit of the bound costs in the scores, over the epsilon of the choice
+SHARP_STEP = Fraction(5, 4)  # from one candidate to the next
+SHARP_COST = 7  # what a unit of the bound costs in the scores, over the epsilon of the choice
 SHARP_REACH = 6  # candidates within this factor of each other get a head start
-SHARP_HEAD_START = Fraction(3, 5)  # of the cost, for equal bounds; falls to nothing at the reach
+SHARP_HEAD_START = Fraction(7, 10)  # of the cost, for equal bounds; falls to nothing at the reach
 
 R2T_BASE = 5.5
 
@@ -102,7 +102,7 @@ def sharp_rule(choice: Fraction, max_bound: int) -> SharpRule:
 
 
 def sharp_grid(max_bound: int) -> list[int]:
-    """1, 2, 3, 4, 6, 9, 13, ... up to max_bound."""
+    """1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, ... up to max_bound."""
     grid = [1]
     while grid[-1] < max_bound:
         grid.append(min(max_bound, max(grid[-1] + 1, math.floor(grid[-1] * SHARP_STEP))))

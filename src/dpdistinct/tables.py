@@ -8,28 +8,24 @@ again by a rule for that row alone. No error quotes the data.
 
 from __future__ import annotations
 
-import csv
 import difflib
-import glob
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions, thread_count
-from dpdistinct.databases import bind_database_file, is_sqlite, postgresql, quoted
+from dpdistinct.databases import is_sqlite, postgresql, quoted
 from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.files import bind_files, constant_errors
 
 if TYPE_CHECKING:
     import duckdb
 
 Columns = str | Sequence[str]
 
-TEXT_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
-JSON_SUFFIXES = {".json", ".jsonl", ".ndjson"}
-COMPRESSED = {".gz", ".zst"}
 DATABASE_URLS = ("postgresql://", "postgres://")
+FRAMES = {"duckdb", "pandas", "polars", "pyarrow"}
 HELP = (
     "a path or glob (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite), a pandas or Polars frame, "
     "an Arrow table or stream, a DuckDB relation, a postgresql:// URL, or Contributions"
@@ -64,6 +60,8 @@ def read(
         settings["memory_limit"] = str(memory_limit)
     if temp_directory is not None:
         settings["temp_directory"] = os.fspath(temp_directory)
+        if not os.access(temp_directory, os.W_OK | os.X_OK) or not os.path.isdir(temp_directory):
+            raise ParameterError(f"temp_directory must be a folder to write to, got {temp_directory!s}")
     with open_table(data, sql, settings) as table:
         return Contributions.from_keys(_keys(table, people, elements), threads=count)
 
@@ -91,14 +89,38 @@ def column_names(parameter: str, columns: Any) -> list[str]:
 
 def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str]) -> Any:
     """The relation of (person key, element key)."""
-    known = {name.lower(): name for name in table.columns}  # SQL's names know no case
-    for name in (*people, *elements):
-        if name.lower() not in known:
-            close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5) or list(known)[:8]
-            raise InputError(f"no column {name!r}; did you mean {', '.join(known[c] for c in close)}?")
-    complete = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in (*people, *elements))
-    sides = (f"hash({', '.join(map(quoted, names))})" for names in (people, elements))
+    names = [_find(name, table.columns) for name in (*people, *elements)]
+    complete = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
+    kinds = dict(zip(table.columns, table.types, strict=True))
+    values = [f"{quoted(name)}::VARCHAR" if _hashed_as_text(kinds[name]) else quoted(name) for name in names]
+    sides = (f"hash({', '.join(side)})" for side in (values[: len(people)], values[len(people) :]))
     return table.filter(complete).project(", ".join(sides))
+
+
+def _hashed_as_text(kind: Any) -> bool:
+    """Whether DuckDB's hash is not fit for the type.
+
+    It takes the number of an ENUM's value, which may follow from the rows; and all 128-bit integers
+    with equal halves, such as 0 and -1, have one hash.
+    """
+    return kind.id in {"enum", "hugeint", "uhugeint"} or (
+        kind.id == "decimal" and dict(kind.children)["precision"] > 18
+    )
+
+
+def _find(name: str, columns: list[str]) -> str:
+    """The column of this name; SQL's names know no case."""
+    if name in columns:
+        return name
+    known = {column.lower(): column for column in reversed(columns)}
+    if name.lower() in known and f"{name}_1" not in columns:  # DuckDB's name for a second one
+        return known[name.lower()]
+    if name.lower() in known:
+        raise InputError(f"columns {known[name.lower()]!r} and {name!r} differ in case alone; rename one")
+    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    if close:
+        raise InputError(f"no column {name!r}; did you mean {', '.join(repr(known[c]) for c in close)}?")
+    raise InputError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8])) or 'none'}")
 
 
 @contextmanager
@@ -109,18 +131,20 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
     if sql is not None:
         _check_select(sql)
     if isinstance(data, duckdb.DuckDBPyRelation):
-        with _constant_errors("the relation"):
+        with constant_errors("the relation", sql):
             table = data.query("data", sql) if sql else data
         assert table is not None  # a SELECT has a result
         yield table
         return
     try:
         connection = duckdb.connect(config=dict(settings))
-    except duckdb.Error as error:  # nothing but the settings has been looked at
-        raise ParameterError(f"DuckDB refuses the settings: {_first_line(error)}") from None
-    with connection:
-        query = _bind(connection, data, sql)
-        with _constant_errors("the table"):
+    except duckdb.Error:  # nothing but the settings has been looked at
+        raise ParameterError(
+            f"memory_limit must be a size such as 500MB or 2GB, got {settings.get('memory_limit')!r}"
+        ) from None
+    with ExitStack() as sources, connection:
+        query = _bind(connection, sources, data, sql)
+        with constant_errors("the table", sql):
             table = connection.sql(query)
         assert table is not None  # a SELECT has a result
         yield table
@@ -129,149 +153,59 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
 def _check_select(sql: str) -> None:
     import duckdb
 
-    with _constant_errors("sql"):
+    with constant_errors("sql", sql):
         statements = duckdb.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise ParameterError("sql must be one SELECT; the input is the table `data` in it")
 
 
-def _bind(connection: duckdb.DuckDBPyConnection, data: Any, sql: str | None) -> str:
+def _bind(connection: duckdb.DuckDBPyConnection, sources: ExitStack, data: Any, sql: str | None) -> str:
     """Makes the input known as `data`. Returns the query that is left for DuckDB to answer."""
     if isinstance(data, str | os.PathLike):
         place = os.fspath(data)
         if place.startswith(DATABASE_URLS):
-            connection.register("data", postgresql(place, sql))
+            connection.register("data", sources.enter_context(postgresql(place, sql)))
             return "FROM data"
-        return _bind_files(connection, [place], sql)
+        return bind_files(connection, [place], sql)
     if isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
-        return _bind_files(connection, [os.fspath(x) for x in data], sql)
-    try:
-        connection.register("data", _with_text_for_objects(data))
-    except Exception:  # whatever a foreign object raises, its text may quote its rows
-        failed = True
-    else:
-        failed = False
-    if failed:
-        raise ParameterError(f"data must be {HELP}; got {type(data).__name__}")
-    return sql or "FROM data"
+        return bind_files(connection, [os.fspath(x) for x in data], sql)
+    kind = type(data)
+    if not hasattr(data, "__arrow_c_stream__") and kind.__module__.partition(".")[0] not in FRAMES:
+        # DuckDB would also take dicts and arrays, but number their strings in the order of the rows.
+        raise ParameterError(f"data must be {HELP}; got {kind.__name__}")
+    pandas = any(c.__module__.startswith("pandas") and c.__name__ == "DataFrame" for c in kind.__mro__)
+    for offer in (_with_text_for_objects,) if pandas else (lambda table: table, _Stream):
+        try:
+            connection.register("data", offer(data))
+        except Exception:  # whatever a foreign object raises, its text may quote its rows
+            continue
+        return sql or "FROM data"
+    raise InputError(f"the {kind.__name__} could not be read; has it columns of a type unknown to DuckDB?")
+
+
+class _Stream:
+    """The Arrow stream of a table and nothing else of it: DuckDB takes Polars frames only with PyArrow."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data.collect() if hasattr(data, "collect") else data
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._data.__arrow_c_stream__(requested_schema)
 
 
 def _with_text_for_objects(data: Any) -> Any:
     """A pandas frame whose object columns are text: DuckDB would infer their type from the rows."""
-    if type(data).__module__.partition(".")[0] != "pandas" or not hasattr(data, "dtypes"):
-        return data
-    objects = [name for name, dtype in data.dtypes.items() if dtype.kind == "O"]
-    return data.astype(dict.fromkeys(objects, "string")) if objects else data
+    data = data.copy(deep=False)
+    for i, dtype in enumerate(data.dtypes):
+        if dtype.kind == "O":
+            column = data.iloc[:, i]
+            if dtype.name not in {"str", "string"}:
+                column = column.astype(object).map(_text, na_action="ignore")
+            data.isetitem(i, column.astype("string"))
+    return data
 
 
-def _bind_files(connection: duckdb.DuckDBPyConnection, places: list[str], sql: str | None) -> str:
-    paths = [path for place in places for path in _matches(place)]
-    suffix = _suffix(paths[0])
-    if any(_suffix(path) != suffix for path in paths):
-        raise InputError("the files must be of one kind")
-    if suffix in TEXT_SUFFIXES:
-        source = _csv_source(connection, paths, suffix)
-    elif suffix in JSON_SUFFIXES:
-        source = _json_source(connection, paths, suffix)
-    elif suffix == ".parquet":
-        source = f"read_parquet({_literal(paths)}, union_by_name = true, hive_types_autocast = false)"
-    elif suffix in {".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"}:
-        if len(paths) > 1:
-            raise InputError("give one database file at a time")
-        return bind_database_file(connection, paths[0], sql)
-    else:
-        raise InputError(
-            f"{paths[0]} has no known ending; use .csv, .tsv, .json, .jsonl, .parquet, .duckdb or .sqlite"
-        )
-    with _constant_errors(paths[0]):
-        connection.execute(f"CREATE VIEW data AS FROM {source}")
-    return sql or "FROM data"
-
-
-def _matches(place: str) -> list[str]:
-    """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
-    if os.path.isdir(place):
-        found = sorted(glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True))
-        if not found:
-            raise InputError(f"no Parquet file in the folder {place}")
-    elif os.path.exists(place):
-        found = [place]
-    else:
-        found = sorted(path for path in glob.glob(place, recursive=True) if os.path.isfile(path))
-        if not found:
-            raise InputError(f"no file matches {place}")
-    for path in found:
-        if not os.access(path, os.R_OK):
-            raise InputError(f"{path} cannot be read: permission denied")
-    return found
-
-
-def _suffix(path: str) -> str:
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-def _csv_source(connection: duckdb.DuckDBPyConnection, paths: list[str], suffix: str) -> str:
-    headers = [_header(connection, path) for path in paths]
-    if any(header != headers[0] for header in headers):
-        raise InputError("the files must have the same header line")
-    # The header is public, so the delimiter may follow from it: the one that splits it most.
-    candidates = [TEXT_SUFFIXES[suffix], ",", ";", "\t", "|"]
-    delimiter = max(candidates, key=lambda d: (headers[0].count(d), -candidates.index(d)))
-    names = next(csv.reader([headers[0]], delimiter=delimiter))
-    if len(set(map(str.lower, names))) < len(names) or not all(names):
-        raise InputError(f"the columns of {paths[0]} must have names, all different")
-    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-    return (
-        f"read_csv({_literal(paths)}, auto_detect = false, header = true, delim = {_literal(delimiter)}, "
-        f"quote = '\"', escape = '\"', columns = {{{columns}}}, ignore_errors = true)"
-    )
-
-
-def _header(connection: duckdb.DuckDBPyConnection, path: str) -> str:
-    with _constant_errors(path):
-        row = connection.execute(
-            "SELECT line FROM read_csv(?, auto_detect = false, header = false, delim = '\x01', quote = '', "
-            "escape = '', columns = {'line': 'VARCHAR'}, ignore_errors = true) LIMIT 1",
-            [path],
-        ).fetchone()
-    line = (row[0] or "").removeprefix("\ufeff").strip("\r\n") if row else ""
-    if not line:
-        raise InputError(f"{path} has no header line")
-    return str(line)
-
-
-def _json_source(connection: duckdb.DuckDBPyConnection, paths: list[str], suffix: str) -> str:
-    layout = "auto" if suffix == ".json" else "newline_delimited"
-    lenient = "" if suffix == ".json" else ", ignore_errors = true"
-    with _constant_errors(paths[0]):
-        found = connection.sql(f"FROM read_json({_literal(paths)}, format = '{layout}'{lenient})").columns
-    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in found)
-    return f"read_json({_literal(paths)}, format = '{layout}', columns = {{{columns}}}{lenient})"
-
-
-@contextmanager
-def _constant_errors(name: str) -> Iterator[None]:
-    """Errors of the query and the schema are public and shown; all others get one constant text."""
-    import duckdb
-
-    try:
-        yield
-        return
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        failure = InputError(_first_line(error))
-    except duckdb.Error:
-        failure = InputError(f"{name} could not be read; is it complete and of the kind its name says?")
-    raise failure
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
-
-
-def _literal(value: str | list[str]) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_literal, value)) + "]"
-    return "'" + value.replace("'", "''") + "'"
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else str(value.tolist() if hasattr(value, "tolist") else value)
