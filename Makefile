@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 .PHONY: demo test test-all lint sanitize fuzz benchmark clean
 
 demo: $(STAMP)
-	@$(BIN)/python examples/quickstart.py
+	@$(BIN)/dpdistinct demo
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest -m "not slow"

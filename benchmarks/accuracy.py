@@ -166,7 +166,7 @@ def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str
             )
             sampler = OpenDPSampler()
             drawn = [run_mechanism(curve, settings, sampler) for _ in range(releases)]
-            loss = np.array([100 * (truth - a.lower_bound) / truth for a in drawn])
+            loss = np.array([100 * max(0, truth - a.lower_bound) / truth for a in drawn])
             error = np.array([100 * abs(a.estimate - truth) / truth for a in drawn])
             cells = (loss.mean(), np.quantile(loss, 0.9), error.mean(), np.quantile(error, 0.9))
             print(f"| {name} | {mechanism} | " + " | ".join(f"{x:.3g}" for x in cells) + " |", flush=True)

@@ -74,7 +74,7 @@ def test_matching_is_the_maximum_flow_on_random_graphs(shape: str) -> None:
         assert_exact(random_rows(random, people, elements, int(random.integers(1, rows)), skew=skew))
 
 
-@pytest.mark.parametrize("crowd", [0, 10], ids=["downhill", "uphill"])
+@pytest.mark.parametrize("crowd", [0, 10], ids=["alone", "in a crowd"])
 def test_matching_is_the_maximum_flow_where_load_has_to_travel(crowd: int) -> None:
     random = np.random.default_rng(20231222)
     for _ in range(150):
