@@ -49,7 +49,7 @@ $(STAMP): $(SOURCES)
 
 benchmark: $(STAMP)
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark]"
-	@for script in start curves worst growth; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@for script in start command accuracy curves worst growth; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:
 	rm -rf build $(VENV) $(VENV)-sanitize

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,13 +23,46 @@ import numpy as np
 
 import dpdistinct
 from dpdistinct import Contributions, greedy_curve, matching_curve
+from dpdistinct.tables import open_table
 
 PEOPLE, ELEMENTS, ROWS = 12, 16, 60
 LARGEST_BOUND = 20
 
 TEXTS = [
-    *("a", "A", "b", "c", " a", "a ", "", " ", "é", "e\u0301", "日本", "🙂", "ß", "NULL", "null", "nan", "0", "00"),
-    *("1e3", 'quo"te', '"', "it's", "com,ma", "semi;colon", "pi|pe", "tab\there", "line\nbreak", "\\", "#", "{}"),
+    *(
+        "a",
+        "A",
+        "b",
+        "c",
+        " a",
+        "a ",
+        "",
+        " ",
+        "é",
+        "e\u0301",
+        "日本",
+        "🙂",
+        "ß",
+        "NULL",
+        "null",
+        "nan",
+        "0",
+        "00",
+    ),
+    *(
+        "1e3",
+        'quo"te',
+        '"',
+        "it's",
+        "com,ma",
+        "semi;colon",
+        "pi|pe",
+        "tab\there",
+        "line\nbreak",
+        "\\",
+        "#",
+        "{}",
+    ),
 ]
 TYPES: dict[str, list[str]] = {
     "VARCHAR": TEXTS,
@@ -40,7 +75,12 @@ TYPES: dict[str, list[str]] = {
     "DECIMAL(38,10)": ["-0.0000000001", "0", "0.0000000001", "1.1", "12345.6789"],
     "DATE": ["1900-03-01", "1969-12-31", "1970-01-01", "2024-02-29", "2024-03-01"],
     "TIME": ["00:00:00", "00:00:00.000001", "12:30:00", "23:59:59.999999"],
-    "TIMESTAMP": ["1969-12-31 23:59:59", "1970-01-01 00:00:00", "2024-02-29 12:00:00.000001", "2024-02-29 12:00:00"],
+    "TIMESTAMP": [
+        "1969-12-31 23:59:59",
+        "1970-01-01 00:00:00",
+        "2024-02-29 12:00:00.000001",
+        "2024-02-29 12:00:00",
+    ],
     "TIMESTAMP_S": ["1970-01-01 00:00:00", "2024-02-29 12:00:00", "2024-02-29 12:00:01"],
     "TIMESTAMP_MS": ["1970-01-01 00:00:00", "2024-02-29 12:00:00", "2024-02-29 12:00:00.001"],
     "TIMESTAMP_NS": ["1970-01-01 00:00:00", "2024-02-29 12:00:00", "2024-02-29 12:00:00.000000001"],
@@ -99,9 +139,19 @@ def check_reading(kind: str, source: Any, **how: Any) -> Contributions:
     return contributions
 
 
-def greedy_of_parquet(kind: str, folder: Path) -> list[int]:
-    """The greedy curve depends on the keys, so it is the same where the types of the columns are."""
-    return curve_of(greedy_curve(check_reading(kind, KINDS["Parquet"].write(visits_of(kind).connection, folder))))
+@cache
+def parquet_reference(kind: str) -> tuple[list[str], list[int]]:
+    """The types and the greedy curve, which depends on the keys, of the table in a Parquet file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = KINDS["Parquet"].write(visits_of(kind).connection, Path(folder))
+        return types_of(path), curve_of(greedy_curve(check_reading(kind, path)))
+
+
+def types_of(source: Any, sql: str | None = None) -> list[str]:
+    """The types of person and element, as DuckDB sees them."""
+    with open_table(source, sql, {}) as table:
+        types = dict(zip(table.columns, map(str, table.types), strict=True))
+    return [types["person"], types["element"]]
 
 
 Writer = Callable[[duckdb.DuckDBPyConnection, Path], Any]
@@ -150,9 +200,7 @@ def duckdb_file(connection: duckdb.DuckDBPyConnection, folder: Path) -> Path:
 
 
 SQLITE_TYPES = {"DOUBLE": "REAL", "FLOAT": "REAL", "BLOB": "BLOB"} | {
-    f"{sign}{size}": "INTEGER"
-    for sign in ("", "U")
-    for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+    f"{sign}{size}": "INTEGER" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 }
 
 
@@ -169,9 +217,10 @@ def sqlite_file(connection: duckdb.DuckDBPyConnection, folder: Path) -> Path:
     return path
 
 
-def complete_rows(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
-    """NumPy's integers have no NULL, and DuckDB would make floats of them."""
-    return connection.sql("FROM visits WHERE person IS NOT NULL AND element IS NOT NULL")
+def pandas_frame(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
+    """Without NULL: NumPy's integers have none, and DuckDB would make floats of them."""
+    with warnings.catch_warnings(action="ignore"):  # DuckDB's, about pandas
+        return connection.sql("FROM visits WHERE person IS NOT NULL AND element IS NOT NULL").df()
 
 
 def pandas_of_arrow(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
@@ -199,7 +248,7 @@ KINDS: dict[str, Kind] = {
     "hive folder": Kind(hive_folder),
     "DuckDB file": Kind(duckdb_file),
     "SQLite file": Kind(sqlite_file),
-    "pandas": Kind(lambda connection, _: complete_rows(connection).df()),
+    "pandas": Kind(pandas_frame),
     "pandas of Arrow": Kind(pandas_of_arrow),
     "Polars": Kind(lambda connection, _: connection.table("visits").pl()),
     "Polars lazy": Kind(lambda connection, _: connection.table("visits").pl().lazy()),
@@ -211,7 +260,7 @@ KINDS: dict[str, Kind] = {
     "SELECT over Parquet": Kind(copied("visits.parquet", "FORMAT parquet"), IN_OTHER_WORDS),
     "SELECT over a DuckDB file": Kind(duckdb_file, "SELECT element, person FROM visits WHERE part < 3"),
     "SELECT over a SQLite file": Kind(sqlite_file, PAIRS),
-    "SELECT over pandas": Kind(lambda connection, _: complete_rows(connection).df(), PAIRS),
+    "SELECT over pandas": Kind(pandas_frame, PAIRS),
     "SELECT over Polars": Kind(lambda connection, _: connection.table("visits").pl(), IN_OTHER_WORDS),
     "SELECT over an Arrow stream": Kind(
         lambda connection, _: connection.table("visits").to_arrow_table().to_reader(), PAIRS

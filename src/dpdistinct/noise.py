@@ -8,6 +8,7 @@ than asked for (docs/proofs/mechanisms.md; tests/test_noise.py).
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -35,10 +36,14 @@ class OpenDPSampler:
 
     def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
         """Guarantee: epsilon-DP when `value` moves by at most `sensitivity`."""
-        dp = _opendp()
-        space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+        from opendp.domains import atom_domain
+        from opendp.measurements import make_laplace
+        from opendp.metrics import absolute_distance
+
+        _enable()
+        space = atom_domain(T="i64"), absolute_distance(T="i64")
         scale = noise_scale(sensitivity, epsilon)
-        return int(_call(lambda: dp.m.make_laplace(*space, scale=scale)(value)))
+        return int(_call(lambda: make_laplace(*space, scale=scale)(value)))
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         """Guarantee: epsilon-DP when every score moves by at most `sensitivity`, in any direction.
@@ -47,11 +52,16 @@ class OpenDPSampler:
         and the exponential mechanism (under its concentrated one). Both are epsilon-DP with this
         scale; the factor two is needed, because the scores are not monotone.
         """
-        dp = _opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-        measure = dp.max_divergence() if draw == "permute_and_flip" else dp.zero_concentrated_divergence()
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_noisy_max
+        from opendp.measures import max_divergence, zero_concentrated_divergence
+        from opendp.metrics import linf_distance
+
+        _enable()
+        space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+        measure = max_divergence() if draw == "permute_and_flip" else zero_concentrated_divergence()
         scale = noise_scale(2 * sensitivity, epsilon)
-        return int(_call(lambda: dp.m.make_noisy_max(*space, measure, scale=scale)(list(scores))))
+        return int(_call(lambda: make_noisy_max(*space, measure, scale=scale)(list(scores))))
 
 
 def noise_scale(sensitivity: int, epsilon: Fraction) -> float:
@@ -78,12 +88,20 @@ def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> in
     return max(k, 0)
 
 
-def _opendp() -> Any:
-    """OpenDP, imported when the first noise is drawn: its import takes longer than ours may."""
-    import opendp.prelude as dp
+def warm_up() -> None:
+    """Imports OpenDP on the side: it takes a while, and is needed only after the data is read."""
+    threading.Thread(target=_enable, daemon=True).start()
 
-    dp.enable_features("contrib")
-    return dp
+
+def _enable() -> None:
+    """OpenDP asks its users to say that they know what is not vetted by its own process.
+
+    It is not imported by way of its prelude, which takes longer than all of our start may.
+    """
+    import opendp.measurements  # noqa: F401
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
 
 
 def _call(measurement: Callable[[], Any]) -> Any:

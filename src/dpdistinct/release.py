@@ -12,7 +12,7 @@ from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve, greedy_curve, matching_curve, sampling_curve
 from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
-from dpdistinct.noise import OpenDPSampler, Sampler
+from dpdistinct.noise import OpenDPSampler, Sampler, warm_up
 from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
 from dpdistinct.tables import Columns, column_names, read
 
@@ -91,6 +91,7 @@ def count_distinct(
     if person is None or element is None:
         raise ParameterError("person and element must name columns of the data")
     names = column_names("element", element)
+    warm_up()
     contributions = read(
         data,
         person=person,

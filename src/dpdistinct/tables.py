@@ -55,7 +55,7 @@ def read(
         return data
     people, elements = column_names("person", person), column_names("element", element)
     count = thread_count(threads)
-    settings = {"threads": str(count), "preserve_insertion_order": "false"}
+    settings = {"threads": str(count), "preserve_insertion_order": "false"}  # order means nothing here
     if memory_limit is not None:
         settings["memory_limit"] = str(memory_limit)
     if temp_directory is not None:
@@ -137,7 +137,7 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
         yield table
         return
     try:
-        connection = duckdb.connect(config=dict(settings))
+        connection = duckdb.connect(config={"enable_progress_bar": "false", **settings})
     except duckdb.Error:  # nothing but the settings has been looked at
         raise ParameterError(
             f"memory_limit must be a size such as 500MB or 2GB, got {settings.get('memory_limit')!r}"
