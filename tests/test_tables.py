@@ -32,7 +32,7 @@ from inputs import KINDS, TYPES, check_reading, curve_of, parquet_reference, typ
 
 SIDES = {"person": "person", "element": "element"}
 CORE_TYPES = {"VARCHAR", "BIGINT"}
-CORE_KINDS = {"CSV", "JSON lines", "Parquet", "SQLite file", "pandas", "Polars", "Arrow table"}
+CORE_KINDS = {"CSV", "JSON lines", "SQLite file", "pandas", "Polars", "Arrow table"}
 # These keep every type that Parquet keeps; a frame or a text file need not.
 ONE_SHOT = {"Arrow stream", "SELECT over an Arrow stream"}
 TEXT_KINDS = ("CSV", "JSON", "TSV", "semicolons", "all quoted")
@@ -164,7 +164,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 cells = st.one_of(st.none(), st.sampled_from("ab"), texts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(rows=st.lists(st.tuples(cells, cells), max_size=12))
 def test_any_text_comes_through_every_kind_of_input(rows: list[tuple[str | None, str | None]]) -> None:
     complete = [(p, e) for p, e in rows if p is not None and e is not None]
@@ -347,8 +347,9 @@ def test_text_that_is_not_utf_8_gives_a_constant_error(tmp_path: Path) -> None:
 
 
 NO_PYARROW = """
-import sys
-sys.modules["pyarrow"] = None
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "pyarrow" else find(name, *rest))
 import polars as pl, pandas as pd, dpdistinct
 table = {"person": ["a", "b", None], "element": ["x", "y", "z"]}
 for frame in (pl.DataFrame(table), pl.DataFrame(table).lazy(), pd.DataFrame(table)):

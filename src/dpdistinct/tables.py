@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Columns = str | Sequence[str]
 
 DATABASE_URLS = ("postgresql://", "postgres://")
-FRAMES = {"duckdb", "pandas", "polars", "pyarrow"}
+FRAMES = {"pandas", "polars", "pyarrow"}
 HELP = (
     "a path or glob (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite), a pandas or Polars frame, "
     "an Arrow table or stream, a DuckDB relation, a postgresql:// URL, or Contributions"
@@ -139,9 +139,10 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
     try:
         connection = duckdb.connect(config={"enable_progress_bar": "false", **settings})
     except duckdb.Error:  # nothing but the settings has been looked at
-        raise ParameterError(
-            f"memory_limit must be a size such as 500MB or 2GB, got {settings.get('memory_limit')!r}"
-        ) from None
+        if "memory_limit" not in settings:
+            raise InputError("DuckDB, which reads the table, does not start here") from None
+        limit = settings["memory_limit"]
+        raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {limit!r}") from None
     with ExitStack() as sources, connection:
         query = _bind(connection, sources, data, sql)
         with constant_errors("the table", sql):
@@ -170,10 +171,11 @@ def _bind(connection: duckdb.DuckDBPyConnection, sources: ExitStack, data: Any, 
     if isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
         return bind_files(connection, [os.fspath(x) for x in data], sql)
     kind = type(data)
-    if not hasattr(data, "__arrow_c_stream__") and kind.__module__.partition(".")[0] not in FRAMES:
+    pandas = [c for c in kind.__mro__ if c.__module__.partition(".")[0] == "pandas"]
+    known = hasattr(data, "__arrow_c_stream__") or kind.__module__.partition(".")[0] in FRAMES
+    if not known or (pandas and all(c.__name__ != "DataFrame" for c in pandas)):
         # DuckDB would also take dicts and arrays, but number their strings in the order of the rows.
         raise ParameterError(f"data must be {HELP}; got {kind.__name__}")
-    pandas = any(c.__module__.startswith("pandas") and c.__name__ == "DataFrame" for c in kind.__mro__)
     for offer in (_with_text_for_objects,) if pandas else (lambda table: table, _Stream):
         try:
             connection.register("data", offer(data))
