@@ -37,7 +37,7 @@ def make(rows: int, suffix: str) -> Path:
         DATA.mkdir(exist_ok=True)
         duckdb.sql(
             f"""COPY (SELECT 'user-' || hash(i * 3 + 1) % 200000 AS person,
-                'https://site.example/' || pow(600000, hash(i * 7 + 5) % 1000003 / 1000003.0)::BIGINT AS element
+                'site' || pow(600000, hash(i * 7 + 5) % 1000003 / 1000003.0)::BIGINT || '.example' AS element
                 FROM range({rows}) t(i)) TO '{path}'"""
         )
     return path

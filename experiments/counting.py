@@ -63,6 +63,17 @@ def sampled_curves(table: Table, number: int, rng: np.random.Generator) -> list[
     return curves
 
 
+def expected_sampling(table: Table, bounds: Sequence[int]) -> NDArray[np.float64]:
+    """The mean of the sampled count: an element of people with d elements is missed by 1 - l / d each."""
+    degree = table.degrees()[table.person].astype(np.float64)
+    means = []
+    for bound in bounds:
+        with np.errstate(divide="ignore"):  # whoever may keep everything never misses
+            missed = np.bincount(table.element, np.log1p(-np.minimum(bound / degree, 1)))
+        means.append(float((1 - np.exp(missed)).sum()))
+    return np.array(means)
+
+
 def fewest_left(table: Table, people: int, parts: int) -> NDArray[np.float64]:
     """The linear program of the shifted inverse mechanism, for j = 0, ..., people removed.
 

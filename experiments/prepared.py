@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpdistinct import Curve, greedy_curve, matching_curve
 from experiments import datasets, paper
-from experiments.counting import person_by_person, sampled_curves
+from experiments.counting import expected_sampling, person_by_person, sampled_curves
 
 SEED = 2023
 # In which order the paper's code saw the people of IMDb is not known, so for it several are tried.
@@ -97,12 +97,18 @@ class Prepared:
     def sampled_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of the sampled count at each bound, from bound 0 on.
 
-        The count is a sum of many nearly independent parts, so the normal law stands for it.
+        The count is a sum of many nearly independent parts, so the normal law stands for it. The
+        mean is exact, the deviation that of the sampled curves.
         """
         top = max(FIGURE_BOUNDS, *self.given_bounds.values())
-        counts = np.array([curve.values(top) for curve in self.sampled])
-        pad = np.zeros(1)
-        return np.concatenate((pad, counts.mean(0))), np.concatenate((pad, counts.std(0, ddof=1)))
+        bounds = [*range(1, FIGURE_BOUNDS + 1), *self.given_bounds.values()]
+        path = self.cache / f"expected_sampling_{self.name}.npz"
+        if not path.exists():
+            _save(path, means=expected_sampling(self.table, bounds))
+        mean, deviation = np.full(top + 1, np.nan), np.zeros(top + 1)
+        mean[[0, *bounds]] = [0, *np.load(path)["means"]]
+        deviation[1:] = np.array([curve.values(top) for curve in self.sampled]).std(0, ddof=1)
+        return mean, deviation
 
     @cached_property
     def printed_greedy(self) -> list[NDArray[np.int64]]:

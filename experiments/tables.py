@@ -63,7 +63,7 @@ def published(row: Row, data: Prepared, setting: Settings = PRINTED, *, rounds: 
 def _versions(row: Row, data: Prepared, rng: np.random.Generator, rounds: bool) -> list[NDArray]:
     """The counts from bound 0 on that the choice is made from: one array, or several that may be it."""
     if row.counting == "Sampling":  # the paper's code samples anew for every bound
-        mean, deviation = data.sampled_moments
+        mean, deviation = (moment[: data.max_bound + 1] for moment in data.sampled_moments)
         return list(np.rint(rng.normal(mean, deviation, (SAMPLED_LAWS, mean.size))))
     if row.counting == "Greedy" and not rounds:
         return list(data.printed_greedy)

@@ -137,13 +137,14 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
         yield table
         return
     try:
-        connection = duckdb.connect(config={"enable_progress_bar": "false", **settings})
+        connection = duckdb.connect(config=dict(settings))
     except duckdb.Error:  # nothing but the settings has been looked at
         if "memory_limit" not in settings:
             raise InputError("DuckDB, which reads the table, does not start here") from None
         limit = settings["memory_limit"]
         raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {limit!r}") from None
     with ExitStack() as sources, connection:
+        connection.execute("SET enable_progress_bar = false")
         query = _bind(connection, sources, data, sql)
         with constant_errors("the table", sql):
             table = connection.sql(query)
