@@ -25,26 +25,33 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// The elements with two or more holders, stored owner by owner (they are the only ones that can
-// move), and for each person a list of the elements they own now.
+// An element with two or more holders; the only kind that can move. All that a search needs of it
+// lies together, because the searches lose their time in reaching for memory.
+struct Shared {
+    std::uint64_t begin;  // of its holders
+    std::uint32_t degree;
+    std::uint32_t tried;     // how many holders a depth-first search has passed
+    Element next, previous;  // of the same owner
+};
+
+// Everybody's load, and the shared elements, stored owner by owner as the first assignment has it.
 struct Assignment {
-    std::vector<std::uint32_t> load;   // of each person, single-holder elements included
-    std::vector<std::uint64_t> begin;  // holders of element e: holders[begin[e] .. begin[e + 1])
+    std::vector<std::uint32_t> load;  // of each person, single-holder elements included
+    std::vector<Element> first_owned;
+    std::vector<Shared> shared;
+    std::vector<Person> owner;  // of each shared element; apart, for the searches against the load
     std::vector<Person> holders;
-    std::vector<Person> owner;         // of each element
-    std::vector<Element> first_owned;  // of each person; next and previous link the rest
-    std::vector<Element> next, previous;
 
     Person people() const { return static_cast<Person>(load.size()); }
-    Element elements() const { return static_cast<Element>(owner.size()); }
+    Element elements() const { return static_cast<Element>(shared.size()); }
 
     void hand_over(Element e, Person to) {
-        const Element before = previous[e], after = next[e];
-        (before == kNone ? first_owned[owner[e]] : next[before]) = after;
-        if (after != kNone) previous[after] = before;
-        next[e] = first_owned[to];
-        previous[e] = kNone;
-        if (next[e] != kNone) previous[next[e]] = e;
+        Shared& moved = shared[e];
+        (moved.previous == kNone ? first_owned[owner[e]] : shared[moved.previous].next) = moved.next;
+        if (moved.next != kNone) shared[moved.next].previous = moved.previous;
+        moved.next = first_owned[to];
+        moved.previous = kNone;
+        if (moved.next != kNone) shared[moved.next].previous = e;
         first_owned[to] = e;
         owner[e] = to;
     }
@@ -115,32 +122,29 @@ Assignment first_assignment(const Graph& graph, Interrupt& interrupt) {
     std::vector<Element> at(graph.people + std::size_t{1}, 0);
     for (Person p : owner) ++at[p + 1];
     for (Person p = 0; p < graph.people; ++p) at[p + 1] += at[p];
-    std::vector<Element> by_owner(count);
+    a.shared.resize(count);
     a.owner.resize(count);
-    {
-        std::vector<Element> to(at.begin(), at.end() - 1);
-        for (Element k = 0; k < count; ++k) {
-            a.owner[to[owner[k]]] = owner[k];
-            by_owner[to[owner[k]]++] = order[k];
-            interrupt.worked(1);
-        }
+    std::uint64_t pairs = 0;
+    for (Element k = 0; k < count; ++k) {
+        const Element to = at[owner[k]]++;
+        const auto degree = static_cast<std::uint32_t>(graph.degree(order[k]));
+        a.shared[to] = {graph.begin[order[k]], degree, 0, kNone, kNone};
+        a.owner[to] = owner[k];
+        pairs += degree;
+        interrupt.worked(1);
     }
-    a.begin.reserve(count + std::size_t{1});
-    a.begin.push_back(0);
-    for (Element e : by_owner) a.begin.push_back(a.begin.back() + graph.degree(e));
-    a.holders.reserve(a.begin.back());
-    for (Element e : by_owner) {
-        a.holders.insert(a.holders.end(), graph.holders.begin() + graph.begin[e],
-                         graph.holders.begin() + graph.begin[e + 1]);
-        interrupt.worked(graph.degree(e));
+    a.holders.reserve(pairs);
+    for (Shared& element : a.shared) {
+        const Person* first = graph.holders.data() + element.begin;  // in the graph, until now
+        element.begin = a.holders.size();
+        a.holders.insert(a.holders.end(), first, first + element.degree);
+        interrupt.worked(element.degree);
     }
     a.first_owned.assign(graph.people, kNone);
-    a.next.assign(count, kNone);
-    a.previous.assign(count, kNone);
     for (Element e = count; e-- > 0;) {
         const Element after = std::exchange(a.first_owned[a.owner[e]], e);
-        a.next[e] = after;
-        if (after != kNone) a.previous[after] = e;
+        a.shared[e].next = after;
+        if (after != kNone) a.shared[after].previous = e;
     }
     return a;
 }
@@ -161,9 +165,9 @@ struct Held {
             const auto from = static_cast<Person>(a.people() * i / pieces);
             const auto width = static_cast<Person>(a.people() * (i + 1) / pieces) - from;
             for (Element e = 0; e < a.elements(); ++e) {
-                for (std::uint64_t x = a.begin[e]; x < a.begin[e + 1]; ++x)
+                for (std::uint64_t x = a.shared[e].begin, end = x + a.shared[e].degree; x < end; ++x)
                     if (a.holders[x] - from < width) elements[begin[a.holders[x] + 1]++] = e;
-                mine.worked(a.begin[e + 1] - a.begin[e]);
+                mine.worked(a.shared[e].degree);
             }
         });
     }
@@ -185,7 +189,7 @@ class Repair {
     Repair(Assignment& a, std::vector<Person>& people, std::vector<Part>& todo, Held& held,
            unsigned threads, Interrupt& interrupt)
         : a_(a), people_(people), todo_(todo), held_(held), threads_(threads), interrupt_(interrupt),
-          level_(a.people(), kOutside), at_(a.people()), tried_(a.elements()), queue_(a.people()) {}
+          level_(a.people(), kOutside), at_(a.people()), queue_(a.people()) {}
 
     // Takes parts from the list until it is empty. Stops early, everything in order, by TooDeep.
     void run() {
@@ -222,6 +226,8 @@ class Repair {
     static constexpr Level kDead = kFree - 3;                          // no path from here in this phase
     static constexpr Level kMaxLayer = kFree - 4;
 
+    static constexpr std::uint64_t kFirstSweep = 24;
+
     // Searches with the load: from people above the cap, through the elements they own, to the
     // other holders.
     struct Downhill {
@@ -229,32 +235,34 @@ class Repair {
         bool is_root(Person p, std::uint32_t cap) const { return r.a_.load[p] > cap; }
         void restart(Person p) const {
             r.at_[p] = r.a_.first_owned[p];
-            for (Element e = r.at_[p]; e != kNone; e = r.a_.next[e]) r.tried_[e] = 0;
+            for (Element e = r.at_[p]; e != kNone; e = r.a_.shared[e].next) r.a_.shared[e].tried = 0;
         }
         template <class Visit>
         bool any(Person p, Visit visit) const {
-            for (Element e = r.a_.first_owned[p]; e != kNone; e = r.a_.next[e]) {
-                const std::uint64_t end = r.a_.begin[e + 1];
-                r.interrupt_.worked(end - r.a_.begin[e]);
-                for (std::uint64_t x = r.a_.begin[e]; x < end; ++x)
+            for (Element e = r.a_.first_owned[p]; e != kNone; e = r.a_.shared[e].next) {
+                const Shared& element = r.a_.shared[e];
+                r.interrupt_.worked(element.degree);
+                for (std::uint64_t x = element.begin, end = x + element.degree; x < end; ++x)
                     if (visit(r.a_.holders[x])) return true;
             }
             return false;
         }
-        // The next person of the wanted level and the element that leads there; or kNone.
-        std::pair<Person, Element> advance(Person p, Level wanted) const {
-            for (Element& e = r.at_[p]; e != kNone; e = r.a_.next[e]) {
-                const std::uint64_t begin = r.a_.begin[e], end = r.a_.begin[e + 1];
-                std::uint64_t x = begin + r.tried_[e];
-                while (x < end && r.level_[r.a_.holders[x]] != wanted) ++x;
-                r.interrupt_.worked(x - begin - r.tried_[e]);
-                r.tried_[e] = static_cast<std::uint32_t>(x - begin);
-                if (x < end) return {r.a_.holders[x], e};
+        // The next person of a wanted level and the element that leads there; or kNone.
+        template <class Wanted>
+        std::pair<Person, Element> advance(Person p, Wanted wanted) const {
+            for (Element& e = r.at_[p]; e != kNone; e = r.a_.shared[e].next) {
+                Shared& element = r.a_.shared[e];
+                const Person* holders = r.a_.holders.data() + element.begin;
+                std::uint32_t x = element.tried;
+                while (x < element.degree && !wanted(r.level_[holders[x]])) ++x;
+                r.interrupt_.worked(x - element.tried);
+                element.tried = x;
+                if (x < element.degree) return {holders[x], e};
             }
             return {kNone, kNone};
         }
         void move(Person p, Person to, Element e) const {
-            r.at_[p] = r.a_.next[e];
+            r.at_[p] = r.a_.shared[e].next;
             r.a_.hand_over(e, to);
         }
         void settle(Person root, Person target) const { --r.a_.load[root], ++r.a_.load[target]; }
@@ -273,10 +281,11 @@ class Repair {
                 if (visit(r.a_.owner[r.held_.elements[x]])) return true;
             return false;
         }
-        std::pair<Person, Element> advance(Person p, Level wanted) const {
+        template <class Wanted>
+        std::pair<Person, Element> advance(Person p, Wanted wanted) const {
             const std::uint64_t begin = r.held_.begin[p], end = r.held_.begin[p + 1];
             std::uint64_t x = begin + r.at_[p];
-            while (x < end && r.level_[r.a_.owner[r.held_.elements[x]]] != wanted) ++x;
+            while (x < end && !wanted(r.level_[r.a_.owner[r.held_.elements[x]]])) ++x;
             r.interrupt_.worked(x - begin - r.at_[p]);
             r.at_[p] = static_cast<std::uint32_t>(x - begin);
             if (x == end) return {kNone, kNone};
@@ -323,8 +332,8 @@ class Repair {
         std::uint64_t edges = 0;
         for (Person i = part.begin; i < part.end; ++i)
             if (a_.load[people_[i]] > cap)
-                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.next[e])
-                    edges += a_.begin[e + 1] - a_.begin[e];
+                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next)
+                    edges += a_.shared[e].degree;
         if (edges < a_.holders.size() / 16) return false;
         held_.build(a_, threads_, interrupt_);
         return true;
@@ -332,8 +341,13 @@ class Repair {
 
     // Moves load along shortest paths until no root reaches a target. Returns how many people the
     // roots still reach; they are at the front of queue_.
+    //
+    // Where every path has a length of its own, each needs a phase. So after kFirstSweep phases,
+    // twice as many, and so on, one sweep takes paths of any length. It may shorten the shortest
+    // path again, but once the gap between sweeps exceeds the bound on phases, they end within it.
     template <class Arcs>
     std::size_t drain(Arcs arcs, std::uint32_t cap) {
+        std::uint64_t phase = 0, next_sweep = kFirstSweep;
         for (;;) {
             std::size_t found = 0;
             std::erase_if(roots_, [&](Person p) { return !arcs.is_root(p, cap); });
@@ -361,29 +375,54 @@ class Repair {
                 });
             }
             if (!target_seen) return found;
+            auto next_layer = [&](Person p) {
+                const Level wanted = level_[p] == last ? kTarget : static_cast<Level>(level_[p] + 1);
+                return [wanted](Level level) { return level == wanted; };
+            };
             for (Person root : roots_)
-                while (arcs.is_root(root, cap) && move_one(arcs, root, last, cap)) {
+                while (arcs.is_root(root, cap) && move_one(arcs, root, cap, next_layer, [](Person) {})) {
                 }
-            for (std::size_t i = 0; i < found; ++i)
-                if (level_[queue_[i]] != kTarget) level_[queue_[i]] = kFree;
+            forget(found);
+            if (++phase == next_sweep) {
+                next_sweep *= 2;
+                sweep(arcs, cap);
+            }
         }
     }
 
-    // One unit along one path of the layers, if there is one left from this root.
+    // Paths of any length, everybody visited at most once: the time of one phase.
     template <class Arcs>
-    bool move_one(Arcs arcs, Person root, Level last, std::uint32_t cap) {
+    void sweep(Arcs arcs, std::uint32_t cap) {
+        std::size_t found = 0;
+        auto visit = [&](Person p) {
+            level_[p] = 0;
+            queue_[found++] = p;
+            arcs.restart(p);
+        };
+        auto anywhere = [](Person) { return [](Level level) { return level == kFree || level == kTarget; }; };
+        for (Person root : roots_) {
+            if (level_[root] == kFree && arcs.is_root(root, cap)) visit(root);
+            while (level_[root] == 0 && arcs.is_root(root, cap) && move_one(arcs, root, cap, anywhere, visit)) {
+            }
+        }
+        forget(found);
+    }
+
+    // One unit along one path from this root, if there is one: wanted(p) says where to go from p,
+    // enter(q) is called for everybody on the way.
+    template <class Arcs, class Wanted, class Enter>
+    bool move_one(Arcs arcs, Person root, std::uint32_t cap, Wanted wanted, Enter enter) {
         path_.assign(1, {root, kNone});
         while (!path_.empty()) {
             const Person p = path_.back().first;
-            const Level wanted = level_[p] == last ? kTarget : static_cast<Level>(level_[p] + 1);
-            const auto [q, e] = arcs.advance(p, wanted);
+            const auto [q, e] = arcs.advance(p, wanted(p));
             if (q == kNone) {
                 level_[p] = kDead;
                 path_.pop_back();
                 continue;
             }
             path_.back().second = e;
-            if (wanted == kTarget) {
+            if (level_[q] == kTarget) {
                 arcs.settle(root, q);
                 if (a_.load[q] == cap) level_[q] = kFree;
                 Person to = q;
@@ -393,9 +432,16 @@ class Repair {
                 }
                 return true;
             }
+            enter(q);
             path_.push_back({q, kNone});
         }
         return false;
+    }
+
+    // Takes back the levels of everybody who was found.
+    void forget(std::size_t found) {
+        for (std::size_t i = 0; i < found; ++i)
+            if (level_[queue_[i]] != kTarget) level_[queue_[i]] = kFree;
     }
 
     Assignment& a_;
@@ -407,7 +453,6 @@ class Repair {
 
     std::vector<Level> level_;
     std::vector<std::uint32_t> at_;     // where advance(p) goes on: an element, or a place in held_
-    std::vector<std::uint32_t> tried_;  // how many holders of an element advance() has passed
     std::vector<Person> queue_, roots_;
     std::vector<std::pair<Person, Element>> path_;
 };

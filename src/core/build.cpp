@@ -19,6 +19,12 @@ class Ranks {
         for (std::size_t b = first_.size() - 1; b-- > 0;) first_[b] = std::min(first_[b], first_[b + 1]);
     }
 
+    // Fetches the memory for two keys that are soon asked for, the second sooner.
+    void prepare(std::uint64_t later, std::uint64_t soon) const {
+        __builtin_prefetch(&first_[later >> shift_]);
+        __builtin_prefetch(&keys_[first_[soon >> shift_]]);
+    }
+
     // `key` must be one of the keys.
     std::uint32_t operator()(std::uint64_t key) const {
         const std::size_t b = key >> shift_;
@@ -71,14 +77,19 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
             sorted[i] = {};
         });
     }
+    release_free_memory();
 
     DistinctKeys<std::uint64_t> distinct_people(threads_, interrupt_);
     std::uint64_t elements = 0, pairs = 0;
     std::vector<std::uint64_t> lately(1 << 16, 0);  // most repetitions are caught here, for little
     for (const Grouped& part : parts) {
+        std::size_t added = 0;
         for (std::uint64_t key : part.people)
-            if (std::uint64_t& seen = lately[key >> 48]; seen != key || key == 0) distinct_people.add(seen = key);
-        distinct_people.added(part.people.size());
+            if (std::uint64_t& seen = lately[key >> 48]; seen != key || key == 0) {
+                distinct_people.add(seen = key);
+                ++added;
+            }
+        distinct_people.added(added);
         elements += part.degrees.size();
         pairs += part.people.size();
     }
@@ -103,12 +114,14 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
             Grouped& part = parts[i];
             part.holders.resize(part.people.size());
             for (std::size_t k = 0; k < part.people.size(); ++k) {
+                if (k + 16 < part.people.size()) rank.prepare(part.people[k + 16], part.people[k + 8]);
                 part.holders[k] = rank(part.people[k]);
                 if (k % kSlice == 0) interrupt.worked(kSlice);
             }
             part.people = {};
         });
     }
+    release_free_memory();
     graph.begin.reserve(elements + 1);
     graph.holders.reserve(pairs);
     for (Grouped& part : parts) {

@@ -10,10 +10,21 @@
 #include <cstdint>
 #include <vector>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "interrupt.hpp"
 #include "parallel.hpp"
 
 namespace dpdistinct {
+
+// The C library keeps freed memory for later; here that would be a fifth of the peak.
+inline void release_free_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 struct Pair {
     std::uint64_t element;
@@ -84,7 +95,7 @@ class DistinctKeys {
     // The parts in order, each sorted and without repetition. No add() after this.
     std::array<std::vector<Key>, kParts> finish() {
         std::array<std::vector<Key>, kParts> sorted;
-        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+        for_each_part([&](std::size_t i, Interrupt& interrupt) {
             merge(parts_[i], interrupt);
             sorted[i] = std::move(parts_[i].kept);
             parts_[i] = {};
@@ -98,18 +109,28 @@ class DistinctKeys {
         std::vector<Key> waiting;  // as they arrived
     };
 
-    // The buffer takes a quarter of what is kept (but four million keys in any case), so the
-    // merges cost a constant for each key and the memory stays within 5/4 of the distinct keys.
+    // The buffer takes an eighth of what is kept (but two million keys in any case), so the
+    // merges cost a constant for each key and the memory stays within 9/8 of the distinct keys.
     void new_round() {
         std::size_t kept = 0;
         for (const Part& part : parts_) kept += part.kept.size();
-        room_ = std::max(kMinRoom, kept / 4);
+        room_ = std::max(kMinRoom, kept / 8);
         waiting_ = 0;
     }
 
     void merge() {
-        parallel_for(kParts, threads_, interrupt_,
-                     [this](std::size_t i, Interrupt& interrupt) { merge(parts_[i], interrupt); });
+        for_each_part([this](std::size_t i, Interrupt& interrupt) { merge(parts_[i], interrupt); });
+    }
+
+    // A few parts at a time, so that what they replace is given back before the next ones grow.
+    template <class Work>
+    void for_each_part(Work work) {
+        constexpr std::size_t kAtOnce = 32;
+        for (std::size_t first = 0; first < kParts; first += kAtOnce) {
+            parallel_for(kAtOnce, threads_, interrupt_,
+                         [&](std::size_t i, Interrupt& interrupt) { work(first + i, interrupt); });
+            release_free_memory();
+        }
     }
 
     static void merge(Part& part, Interrupt& interrupt) {
@@ -133,7 +154,7 @@ class DistinctKeys {
         interrupt.worked(kept.size());
     }
 
-    static constexpr std::size_t kMinRoom = std::size_t{1} << 22;
+    static constexpr std::size_t kMinRoom = std::size_t{1} << 21;
     unsigned threads_;
     Interrupt& interrupt_;
     std::size_t waiting_ = 0;
