@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all lint sanitize fuzz benchmark clean
+.PHONY: demo test test-all lint sanitize fuzz benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -32,11 +32,15 @@ SANITIZE := $(VENV)-sanitize
 library = $(shell $${CXX:-g++} -print-file-name=$(1))
 SANITIZED := LD_PRELOAD="$(call library,libasan.so) $(call library,libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 ARROW_DEFAULT_MEMORY_POOL=system $(SANITIZE)/bin/python
+# These two put a library of their own first; they kill writes of the ledger and do not reach the core.
+NOT_SANITIZED := \
+	--deselect tests/test_ledger.py::test_death_at_every_write_loses_no_debit_and_gives_one_answer \
+	--deselect tests/test_ledger.py::test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them
 sanitize:
 	@$(PYTHON) -m venv $(SANITIZE)
 	@$(SANITIZE)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
-	$(SANITIZED) -m pytest -m "not slow"
+	$(SANITIZED) -m pytest -m "not slow" $(NOT_SANITIZED)
 	$(SANITIZED) tests/fuzz_core.py 30
 
 $(STAMP): $(SOURCES)
@@ -50,6 +54,16 @@ $(STAMP): $(SOURCES)
 benchmark: $(STAMP)
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark]"
 	@for script in start command accuracy curves worst growth; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+# The paper's tables and figures, as far as the data are at hand (experiments/README.md); goes on where it stopped.
+paper: $(STAMP)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[experiments]"
+	@$(BIN)/python -m experiments.run
+	@$(BIN)/python -m experiments.render
+
+paper-smoke: $(STAMP)
+	@$(BIN)/python -m experiments.run --smoke
+	@$(BIN)/python -m experiments.render --smoke
 
 clean:
 	rm -rf build $(VENV) $(VENV)-sanitize

@@ -1,13 +1,16 @@
 """The counts that the experiments read, for every bound: matching, greedy, sampling.
 
-`dpdistinct` gives the first two. Two more are only for the comparison with the paper's numbers: a
-greedy that lets one person after the other take all they may (the one that reproduces the printed
-tables; Algorithm 2 as printed lets everybody take one in each round), and sampling with a seed.
+`dpdistinct` gives the first two. The others are only for the comparison with the paper's numbers: a
+greedy that lets one person after the other take all they may (the one that reproduces the appendix
+tables; Algorithm 2 as printed lets everybody take one in each round), the greedy of the authors'
+repository, whose order depends on who came first (and is not private for that), and sampling with a
+seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +36,7 @@ def person_by_person(table: Table, bounds: Sequence[int], order: NDArray[np.int6
     every = np.arange(limit.size)
     loads = np.zeros((table.people, limit.size), dtype=np.int32)
     counts = np.zeros(limit.size, dtype=np.int64)
-    for first, last in zip(begin[:-1], begin[1:], strict=True):
+    for first, last in pairwise(begin.tolist()):
         todo, size = every, 16
         while first < last and todo.size:
             block = holders[first : min(first + size, last)]
@@ -47,6 +50,30 @@ def person_by_person(table: Table, bounds: Sequence[int], order: NDArray[np.int6
             counts[todo[found]] += 1
             todo, first, size = todo[~found], first + size, 4 * size
     return counts
+
+
+def rounds_as_first_seen(table: Table, rng: np.random.Generator) -> Counts:
+    """The greedy of the authors' repository, from bound 0 on, for rows that come person by person.
+
+    People and their rows in a random order; elements numbered as they are first seen; each person
+    takes theirs in the order of a Python set of these numbers, one in each round.
+    """
+    shuffled = np.lexsort((rng.random(table.person.size), rng.permutation(table.people)[table.person]))
+    numbers: dict[int, int] = {}
+    held: dict[int, set[int]] = {}
+    rows = np.stack((table.person, table.element), axis=1)[shuffled]
+    for person, element in rows.tolist():
+        held.setdefault(person, set()).add(numbers.setdefault(element, len(numbers)))
+    waiting = [iter(list(own)) for own in held.values()]
+    taken: set[int] = set()
+    counts = [0]
+    while len(taken) < len(numbers):
+        for own in waiting:
+            element = next((e for e in own if e not in taken), None)
+            if element is not None:
+                taken.add(element)
+        counts.append(len(taken))
+    return np.array(counts)
 
 
 def sampled_curves(table: Table, number: int, rng: np.random.Generator) -> list[Curve]:

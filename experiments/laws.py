@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpdistinct import Curve
 from dpdistinct.mechanisms import output_grid, sharp_grid
 from dpdistinct.noise import Draw, laplace_margin, noise_scale
-from dpdistinct.parameters import Parameters, check_parameters
+from dpdistinct.parameters import MAX_BOUND, Parameters, check_parameters
 from dpdistinct.release import release_curve
 
 Integers = NDArray[np.int64]
@@ -119,17 +119,15 @@ def release_law(curve: Curve, parameters: Parameters) -> Law:
         bounds = np.array([parameters.max_bound])
         probability = np.ones(1)
     else:
-        m = len(recorder.selection[0])
-        grid = range(1, m + 1) if parameters.mechanism == "paper" else sharp_grid(parameters.max_bound or 2**31)
-        bounds = np.array(grid)
+        listed = parameters.mechanism == "paper"  # else "sharp"
+        m, last = len(recorder.selection[0]), parameters.max_bound or MAX_BOUND
+        bounds = np.array(range(1, m + 1) if listed else sharp_grid(last))
         probability = selection_law(*recorder.selection)
     counts = np.array([curve.at(int(b)) for b in bounds])
     return Law(Choice(bounds, probability), counts, recorder.counts[0][2], parameters.beta)
 
 
-def draw_r2t(
-    curve: Curve, parameters: Parameters, rng: np.random.Generator, shape: tuple[int, ...]
-) -> Draws:
+def draw_r2t(curve: Curve, parameters: Parameters, rng: np.random.Generator, shape: tuple[int, ...]) -> Draws:
     """Releases of "r2t": all its noisy counts, the best lower bound of each release."""
     recorder = Recorder()
     release_curve(curve, parameters, recorder)

@@ -6,13 +6,13 @@ Figures 1 and 2 print no numbers; what the text says about them is in CLAIMS.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 Selection = Literal["Max Contrib", "90th PC Contrib", "Max Utility", "DP Max Utility"]
 Counting = Literal["Sampling", "Greedy", "Matching"]
-Spread = tuple[float | None, float, float | None]  # 10th percentile, median, 90th percentile
+Spread = tuple[float | None, float | None, float | None]  # 10th percentile, median, 90th percentile
 
 REPETITIONS = 100  # runs behind each percentile, and behind each mean of the TPC-H table
 TRIMMED = 20  # of the largest and of the smallest errors, before that mean
@@ -180,3 +180,9 @@ def _row(data: str, line: str) -> Row:
 
 
 ROWS = [_row(data, line) for data, table in TABLES.items() for line in table.strip().splitlines()]
+
+
+def rows_like(like: str, data: str) -> list[Row]:
+    """The rows of a table for other data, about which the paper says nothing."""
+    nothing = None, None, None
+    return [replace(row, data=data, bound=nothing, count=nothing) for row in ROWS if row.data == like]

@@ -113,7 +113,8 @@ class Prepared:
     @cached_property
     def printed_greedy(self) -> list[NDArray[np.int64]]:
         """Counts of the person-by-person greedy from bound 0 on, one array for each order of people."""
-        number = RANDOM_ORDERS.get(self.name, 0) if self.effort.orders else min(1, RANDOM_ORDERS.get(self.name, 0))
+        unknown = RANDOM_ORDERS.get(self.name, 0)
+        number = unknown if self.effort.orders else min(1, unknown)
         path = self.cache / f"printed_greedy_{self.name}_{number}.npz"
         wanted = {*range(1, self.max_bound + 1), *range(self.max_bound, FIGURE_BOUNDS + 1, 10)}
         bounds = np.array(sorted(wanted | set(self.given_bounds.values())))

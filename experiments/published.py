@@ -65,9 +65,10 @@ class Candidates:
         exact = np.arange(1, min(last, cls.EXACT) + 1)
         if last <= cls.EXACT:
             return cls(last, exact, np.ones_like(exact))
-        edges = np.unique(np.geomspace(cls.EXACT, last, 2 + int(1000 * math.log(last / cls.EXACT))).astype(int))
-        middle = (edges[:-1] + 1 + edges[1:]) // 2
-        return cls(last, np.concatenate((exact, middle)), np.concatenate((np.ones_like(exact), np.diff(edges))))
+        blocks = 2 + int(1000 * math.log(last / cls.EXACT))
+        edges = np.unique(np.geomspace(cls.EXACT, last, blocks).astype(int))
+        middle, size = (edges[:-1] + 1 + edges[1:]) // 2, np.diff(edges)
+        return cls(last, np.concatenate((exact, middle)), np.concatenate((np.ones_like(exact), size)))
 
 
 def utilities(counts: NDArray, bounds: Integers, settings: Settings) -> Floats:
@@ -133,9 +134,7 @@ def inverse_steps(limit: int) -> int:
     return math.ceil(2 * math.log((limit / INVERSE_STEP + 1) / 0.1))
 
 
-def shifted_inverse(
-    fewest: Floats, limit: int, rng: np.random.Generator, shape: tuple[int, ...]
-) -> Floats:
+def shifted_inverse(fewest: Floats, limit: int, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """The shifted inverse mechanism on a grid of logarithms.
 
     `fewest[j]` is what is left after j people; the weight of a step of j is its length in logarithms,
@@ -145,9 +144,9 @@ def shifted_inverse(
     log = np.ceil(np.log10(fewest) / INVERSE_STEP) * INVERSE_STEP
     check = np.concatenate(([limit], log))[: 2 * tau + 2]
     upper, lower = -np.diff(check[: tau + 2]), -np.diff(check[tau + 1 :])
-    weight = np.concatenate(
-        (np.exp((np.arange(upper.size) - tau - 1) / 2) * upper, [1], np.exp(-(np.arange(lower.size) + 1) / 2) * lower)
-    )
+    above = np.exp((np.arange(upper.size) - tau - 1) / 2) * upper
+    below = np.exp(-(np.arange(lower.size) + 1) / 2) * lower
+    weight = np.concatenate((above, [1], below))
     top = np.concatenate((check[: tau + 1], [check[tau + 1]], check[tau + 1 : -1] - INVERSE_STEP))
     width = np.concatenate((upper, [0], lower))
     place = Choice(np.arange(weight.size), weight / weight.sum()).draw(rng, shape)

@@ -42,7 +42,8 @@ def published(row: Row, data: Prepared, setting: Settings = PRINTED, *, rounds: 
         count = noisy_at(bound, _count(row, data, versions, bound, rng), setting, rng).lower_bound
         return {"bound": [Range.exactly(bound[0, 0])] * 3, "count": percentiles(count)}
     if row.selection == "Max Utility":
-        best = [1 + int(np.argmax(utilities(v[candidates.bounds], candidates.bounds, setting))) for v in versions]
+        tried = candidates.bounds
+        best = [int(tried[np.argmax(utilities(v[tried], tried, setting))]) for v in versions]
         if row.counting == "Sampling":  # the printed bound was chosen once; the counts are those at it
             bound = np.full(shape, int(row.bound[1] or np.median(best)))
             return {
@@ -190,5 +191,3 @@ def agreement(row: Row, result: Result) -> tuple[int, int]:
     """How many of the printed numbers of a row agree, of how many."""
     verdicts = [agrees(value, result[q][i], digits) for q, i, value, digits in printed_numbers(row)]
     return sum(verdicts), len(verdicts)
-
-

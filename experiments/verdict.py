@@ -1,10 +1,10 @@
 """The rule by which a number of the paper agrees with ours.
 
 A statistic that is random (a percentile or a trimmed mean over the paper's number of runs) is
-simulated in many batches of that many runs. The paper's value agrees if it lies between the 0.5%
-and the 99.5% quantile of the batches, widened by half a unit of its last printed digit. A number
-that does not depend on chance must be equal. So about one number in a hundred would differ by
-chance alone.
+simulated in many batches of that many runs. The paper's value agrees if a number between the 0.5%
+and the 99.5% quantile of the batches is printed like that, rounded or cut off (the paper does both).
+A number that does not depend on chance must be equal, to the last printed digit. So about one number
+in a hundred would differ by chance alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,5 @@ class Range:
 
 def agrees(printed: float, ours: Range, digits: int) -> bool:
     """Whether the paper's value, printed with so many digits after the point, is one of ours."""
-    half = 0.5 * 10.0**-digits * (1 + 1e-9)
-    if ours.low == ours.high:
-        return abs(printed - ours.value) <= half
-    return ours.low - half <= printed <= ours.high + half
+    unit = 10.0**-digits
+    return ours.low < printed + unit * (1 - 1e-9) and ours.high >= printed - unit / 2 * (1 + 1e-9)

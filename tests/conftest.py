@@ -5,12 +5,13 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 
-from dpdistinct import greedy_curve, matching_curve
-from keyed import contributions_of
+from dpdistinct import Contributions, greedy_curve, matching_curve
+from keyed import SCHEMA
 from naive import algorithm_2_by_key, most_distinct_by_enumeration
 
 # A slow machine is no bug. In CI the examples are the same in every run.
@@ -43,18 +44,29 @@ def exact_counts(holdings: tuple[frozenset[int], ...]) -> list[int]:
     return [most_distinct_by_enumeration(table, bound) for bound in range(1, ELEMENTS + 1)]
 
 
+def all_rows() -> tuple[pa.RecordBatch, NDArray[np.int64]]:
+    """The rows of all tables, one after the other, and where each begins."""
+    held = np.arange(1 << (PEOPLE * ELEMENTS))[:, None] >> np.arange(PEOPLE * ELEMENTS) & 1
+    _, bits = np.nonzero(held)
+    person, element = (np.array(keys, dtype=np.uint64) for keys in (PERSON_KEYS, ELEMENT_KEYS))
+    rows = pa.record_batch([person[bits // ELEMENTS], element[bits % ELEMENTS]], schema=SCHEMA)
+    return rows, np.concatenate(([0], np.cumsum(held.sum(axis=1))))
+
+
 @pytest.fixture(scope="session")
 def small_tables() -> SmallTables:
     """Computed once: 65,536 tables take some seconds."""
-    tables = 1 << (PEOPLE * ELEMENTS)
+    rows, begin = all_rows()
+    tables = len(begin) - 1
     result = SmallTables(*(np.zeros((tables, ELEMENTS), dtype=np.int64) for _ in range(4)))
     place = {key: e for e, key in enumerate(ELEMENT_KEYS)}
     for number in range(tables):
         table = {
-            person: {element for e, element in enumerate(ELEMENT_KEYS) if number >> (4 * p + e) & 1}
+            person: {element for e, element in enumerate(ELEMENT_KEYS) if number >> (ELEMENTS * p + e) & 1}
             for p, person in enumerate(PERSON_KEYS)
         }
-        contributions = contributions_of((p, e) for p, held in table.items() for e in held)
+        batch = rows.slice(begin[number], begin[number + 1] - begin[number])
+        contributions = Contributions.from_keys(batch, threads=1)
         result.matching[number] = matching_curve(contributions, threads=1).values(ELEMENTS)
         result.greedy[number] = greedy_curve(contributions).values(ELEMENTS)
         # Who is who does not matter to DC(D; l), so the enumeration runs once for each multiset.

@@ -241,6 +241,7 @@ KINDS: dict[str, Kind] = {
     "CSV.zst": Kind(copied("visits.csv.zst", "FORMAT csv, HEADER, COMPRESSION zstd")),
     "JSON lines": Kind(copied("visits.jsonl", "FORMAT json")),
     "JSON lines.gz": Kind(copied("visits.ndjson.gz", "FORMAT json, COMPRESSION gzip")),
+    "JSON lines.zst": Kind(copied("visits.jsonl.zst", "FORMAT json, COMPRESSION zstd")),
     "JSON array": Kind(copied("visits.json", "FORMAT json, ARRAY true")),
     "Parquet": Kind(copied("visits.parquet", "FORMAT parquet")),
     "Parquet glob": Kind(parquet_glob),

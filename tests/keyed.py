@@ -4,15 +4,18 @@ test knows the order in which the core sees people and elements.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 
-from dpdistinct import Contributions
+import naive
+from dpdistinct import Contributions, matching_curve
 
 SCHEMA = pa.schema([("person", pa.uint64()), ("element", pa.uint64())])
 Rows = Iterable[tuple[int, int]]
+SECRET = "secret-4711"
 
 
 def batch_of(rows: Rows) -> pa.RecordBatch:
@@ -41,3 +44,24 @@ def contributions_of(rows: Rows, *, threads: int = 1) -> Contributions:
 def rows_of(table: Any) -> list[tuple[int, int]]:
     """The rows of a table that says what each person holds."""
     return [(person, element) for person, held in table.items() for element in sorted(held)]
+
+
+def shape_of(contributions: Contributions) -> tuple[int, int, int]:
+    """People, elements, pairs."""
+    return contributions.people, contributions.elements, contributions.pairs
+
+
+def assert_exact(rows: list[tuple[int, int]], most: int | None = None) -> None:
+    """The core's curve is the maximum flow at every bound up to `most`, or to one beyond the largest."""
+    table = naive.table_of(rows)
+    most = most or naive.largest_holding(table) + 1
+    flows = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
+    assert matching_curve(contributions_of(rows)).values(most).tolist() == flows
+
+
+def assert_tells_nothing(error: BaseException) -> None:
+    """Neither its text nor anything that travels with it quotes the data."""
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert "4711" not in str(error)
+    assert error.__cause__ is None
+    assert error.__context__ is None  # some loggers print it, suppressed or not

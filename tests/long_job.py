@@ -1,4 +1,4 @@
-"""A computation that takes minutes, to be interrupted: python long_job.py NAME."""
+"""A computation without end, to be interrupted: python long_job.py NAME."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def say(word: str) -> None:
 
 
 def matching() -> None:
-    """Chains of all lengths up to 3000: the search starts anew for each."""
-    contributions = Contributions.from_keys(staircase(3000))
+    """Again and again, where load has to travel far."""
+    contributions = Contributions.from_keys(staircase(1000))
     say("ready")
-    matching_curve(contributions)
+    while True:
+        matching_curve(contributions)
 
 
 def graph_of_many_batches() -> None:

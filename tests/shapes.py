@@ -27,7 +27,7 @@ def chain(links: int, *, crowd: int = 0) -> list[Row]:
     return rows + _crowd(crowd, links + 3, links + 3)
 
 
-def staircase(chains: int) -> pa.RecordBatch:
+def staircase(chains: int, *, crowd: int = 0) -> pa.RecordBatch:
     """Chains of lengths 1, 2, ..., `chains`: every length needs a search of its own.
 
     As in `chain`, but the two others are the same for all chains and come last by key.
@@ -42,8 +42,34 @@ def staircase(chains: int) -> pa.RecordBatch:
     spare = 2**61 + np.arange(chains)
     people = [person, person + 1, first_person, np.full(chains, one), np.full(chains, other), [one, other]]
     elements = [element, element, spare, spare, spare, [one, other]]
+    for who, what in _crowd(crowd, 2**60, 2**60):
+        people.append([who])
+        elements.append([what])
     columns = [np.concatenate(side).astype(np.uint64) for side in (people, elements)]
     return pa.record_batch(columns, names=["person", "element"])
+
+
+def corridors(most: int, *, crowd: int = 0) -> list[Row]:
+    """Corridors of lengths 1, 2, ..., `most`, and two units of load for each.
+
+    As in `staircase`, but neighbours share two elements, so everybody on the way owns two and can
+    pass two units on, to two people at the end who have room for one each. A search that lets
+    everybody pass only one unit has to come back.
+    """
+    rows: list[Row] = []
+    one, other = 2**62, 2**62 + 1
+    tails, first, second, heads, private = (kind << 40 for kind in range(5))  # in the order of the keys
+    start = 0
+    for length in range(1, most + 1):
+        end, rooms = start + length, (start + length + 1, start + length + 2)
+        for i in range(start, end):
+            rows += [(person, side + i) for person in (i, i + 1) for side in (first, second)]
+        for room in rooms:
+            rows += [(end, tails + room), (room, tails + room), (room, private + room)]
+        rows += [(person, heads + room) for person in (start, one, other) for room in rooms]
+        start = rooms[1] + 1
+    rows += [(person, 2**62 + 3 * (person - one) + k) for person in (one, other) for k in range(3)]
+    return rows + _crowd(crowd, 2**60, 2**60)
 
 
 def random_rows(

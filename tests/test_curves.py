@@ -15,7 +15,6 @@ from scipy.stats import chi2
 import naive
 from conftest import SmallTables
 from dpdistinct import (
-    Contributions,
     Curve,
     InputError,
     ParameterError,
@@ -25,8 +24,8 @@ from dpdistinct import (
     matching_curve,
     sampling_curve,
 )
-from keyed import batch_of, contributions_of, rows_of, sorted_batch_of, stream_of
-from shapes import chain, random_links, random_rows, staircase
+from keyed import assert_exact, batch_of, contributions_of, rows_of, sorted_batch_of, stream_of
+from shapes import random_rows
 from strategies import Row, tables
 
 SHAPES = {  # people, elements, rows, skew
@@ -38,14 +37,6 @@ SHAPES = {  # people, elements, rows, skew
     "skewed": (25, 40, 90, 1.0),
     "very skewed": (30, 30, 90, 2.0),
 }
-
-
-def assert_exact(rows: list[Row]) -> None:
-    """The core's curve is the maximum flow at every bound, and one bound further."""
-    table = naive.table_of(rows)
-    most = naive.largest_holding(table) + 1
-    flows = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
-    assert matching_curve(contributions_of(rows)).values(most).tolist() == flows
 
 
 def test_matching_is_the_brute_force_on_every_graph_of_four_people_and_four_elements(
@@ -70,16 +61,8 @@ def test_greedy_reaches_half_of_matching_on_every_small_graph(small_tables: Smal
 def test_matching_is_the_maximum_flow_on_random_graphs(shape: str) -> None:
     random = np.random.default_rng(20231210)
     people, elements, rows, skew = SHAPES[shape]
-    for _ in range(600):
+    for _ in range(450):
         assert_exact(random_rows(random, people, elements, int(random.integers(1, rows)), skew=skew))
-
-
-@pytest.mark.parametrize("crowd", [0, 10], ids=["alone", "in a crowd"])
-def test_matching_is_the_maximum_flow_where_load_has_to_travel(crowd: int) -> None:
-    random = np.random.default_rng(20231222)
-    for _ in range(150):
-        people = int(random.integers(5, 60))
-        assert_exact(random_links(random, people, int(people * random.uniform(0.7, 2)), crowd=crowd))
 
 
 def test_matching_is_the_maximum_flow_on_larger_graphs() -> None:
@@ -194,26 +177,6 @@ def test_a_star_and_private_elements_count_each_element_once(method: str) -> Non
 def test_a_complete_graph_is_filled_evenly(method: str, people: int, elements: int) -> None:
     curve = CURVES[method](contributions_of(product(range(people), range(elements))))
     assert curve.values(60).tolist() == [min(people * bound, elements) for bound in range(1, 61)]
-
-
-@pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("crowd", [0, 60])
-@pytest.mark.parametrize("links", [1, 2, 249, 250, 251, 252, 253, 254, 255, 256, 257, 600])
-def test_load_travels_along_a_chain_of_any_length(links: int, crowd: int, threads: int) -> None:
-    # Layers are counted in a byte with four values kept for marks, so from about 250 links on the
-    # search starts again with wide levels. Without the move at the far end of the chain, bound 1
-    # would lack one element (see `chain` for why there is no shorter way).
-    curve = matching_curve(contributions_of(chain(links, crowd=crowd)), threads=threads)
-    bounds = range(1, 5)
-    assert curve.values(4).tolist() == [links + 3 + crowd * 2 * min(bound, 3) for bound in bounds]
-
-
-def test_chains_of_all_lengths_are_all_relieved() -> None:
-    chains = 400  # the shorter ones with narrow levels, then the rest with wide ones
-    contributions = Contributions.from_keys(staircase(chains))
-    everything = chains * (chains + 1) // 2 + chains + 2
-    assert contributions.elements == everything
-    assert matching_curve(contributions).values(2).tolist() == [everything, everything]
 
 
 # Greedy over sorted pairs.

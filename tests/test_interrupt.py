@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpdistinct import Contributions, greedy_curve_of_sorted, matching_curve
+from dpdistinct import Contributions, Curve, greedy_curve_of_sorted, matching_curve, sampling_curve
 from keyed import SCHEMA
 from long_job import JOBS
 from shapes import staircase
@@ -39,6 +39,39 @@ def test_ctrl_c_stops_a_long_computation(job: str, delay: float) -> None:
             child.kill()
     assert output == "interrupted\n"
     assert child.returncode == 0  # it ended by itself
+
+
+class StopError(Exception):
+    """What the test's own signal raises."""
+
+
+@pytest.mark.parametrize("curve", [matching_curve, sampling_curve])
+def test_a_kernel_stops_in_the_midst_of_its_work(curve: Callable[[Contributions], Curve]) -> None:
+    # The jobs above might be stopped between two calls of the core; this is one call.
+    random = np.random.default_rng(20231223)
+    elements = np.tile(np.arange(1_000_000, dtype=np.uint64), 2)
+    people = random.integers(0, 600_000, len(elements), dtype=np.uint64)
+    contributions = Contributions.from_keys(pa.record_batch([people, elements], schema=SCHEMA))
+    begin = time.perf_counter()
+    curve(contributions)
+    whole = time.perf_counter() - begin
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        parts = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            signal.setitimer(signal.ITIMER_REAL, whole / 8)
+            with pytest.raises(StopError):
+                curve(contributions)
+            parts.append(time.perf_counter() - begin)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert min(parts) < whole / 2
 
 
 def test_what_duckdb_leaves_of_ctrl_c_is_an_interrupt_again() -> None:
@@ -73,8 +106,8 @@ def ticks_during(work: Callable[[], object]) -> int:
 
 def test_other_threads_run_while_the_core_works() -> None:
     # A kernel that kept the lock would leave room for a tick or two, before and after it.
-    contributions = Contributions.from_keys(staircase(700))
-    keys = np.random.default_rng(20231221).integers(0, 2**64, (2, 4_000_000), dtype=np.uint64)
+    contributions = Contributions.from_keys(staircase(1000))
+    keys = np.random.default_rng(20231221).integers(0, 2**64, (2, 2_000_000), dtype=np.uint64)
     keys[1].sort()
     rows = pa.record_batch(list(keys), schema=SCHEMA)
     assert ticks_during(lambda: matching_curve(contributions)) > 5

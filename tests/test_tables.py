@@ -27,12 +27,12 @@ from hypothesis import strategies as st
 
 import dpdistinct
 from dpdistinct import Contributions, InputError, ParameterError, greedy_curve, matching_curve, read
-from dpdistinct.tables import check_columns, open_table
+from dpdistinct.tables import check_readable, open_table
 from inputs import KINDS, TYPES, check_reading, curve_of, parquet_reference, types_of, visits_of
 
 SIDES = {"person": "person", "element": "element"}
 CORE_TYPES = {"VARCHAR", "BIGINT"}
-CORE_KINDS = {"CSV", "JSON lines", "SQLite file", "pandas", "Polars", "Arrow table"}
+CORE_KINDS = {"CSV", "SQLite file", "pandas", "Polars", "Arrow table"}
 # These keep every type that Parquet keeps; a frame or a text file need not.
 ONE_SHOT = {"Arrow stream", "SELECT over an Arrow stream"}
 TEXT_KINDS = ("CSV", "JSON", "TSV", "semicolons", "all quoted")
@@ -419,6 +419,17 @@ def test_a_missing_column_comes_with_the_nearest_names() -> None:
         read(frame, person="user_id", element=["url", "qqq"])
 
 
+def test_a_first_row_without_a_header_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("SECRET,SECRET2\nSECRET3,SECRET4\n")
+    (tmp_path / "json.csv").write_text('{"person": "SECRET", "element": "SECRET"}\n' * 3)
+    (tmp_path / "t.jsonl").write_text('{"SECRET": 1}\n')
+    for name in ("t.csv", "json.csv", "t.jsonl"):
+        for sql in (None, "SELECT person, element FROM data"):
+            with pytest.raises(InputError, match=r"^no column 'person', and none with|not found") as caught:
+                read(tmp_path / name, **SIDES, sql=sql)
+            assert "SECRET" not in str(caught.value)
+
+
 @pytest.mark.parametrize("columns", ["", [], [""], None, 0, ["a", 1], {"a": 1}])
 def test_what_is_no_name_of_a_column_is_refused(columns: Any) -> None:
     with pytest.raises(ParameterError, match="element must be a column name or a list of them"):
@@ -486,12 +497,14 @@ def test_line_ends_byte_order_marks_and_delimiters_are_found(
 
 
 def test_folders_named_by_hive_become_columns_of_text(tmp_path: Path) -> None:
-    for day in ("1", "01", "x"):
+    for day in ("1", "01", "2"):
         (tmp_path / f"day={day}").mkdir()
         (tmp_path / f"day={day}" / "t.csv").write_text("person\na\nb\n")
         pl.DataFrame({"person": ["a", "b"]}).write_parquet(tmp_path / f"day={day}" / "t.parquet")
     for source in (tmp_path, str(tmp_path / "*" / "t.parquet"), str(tmp_path / "**" / "*.csv")):
         assert read(source, person="person", element="day").elements == 3
+        with open_table(source, None, {}) as table:
+            assert dict(zip(table.columns, map(str, table.types), strict=True))["day"] == "VARCHAR"
 
 
 def test_files_of_different_kinds_or_headers_are_not_mixed(visits: Path) -> None:
@@ -564,15 +577,24 @@ def test_the_settings_of_duckdb_are_checked_first(visits: Path) -> None:
     assert read(visits, **SIDES, memory_limit="1GB", temp_directory=visits.parent).pairs == 2
 
 
-def test_checking_columns_reads_no_row(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("person,element\n")
-    check_columns(tmp_path / "t.csv", **SIDES)
-    with pytest.raises(InputError, match="no column 'persn'"):
-        check_columns(tmp_path / "t.csv", person="persn", element="element")
+NO_SETTINGS = {"memory_limit": None, "temp_directory": None, "threads": None}
+
+
+def test_mistakes_are_found_without_reading_a_row(tmp_path: Path) -> None:
+    connection = visits_of("VARCHAR").connection
+    for kind in ("CSV", "Parquet", "SQLite file", "DuckDB file"):
+        source = KINDS[kind].write(connection, tmp_path)
+        for sql in (None, "SELECT person, element FROM data; "):
+            check_readable(source, **SIDES, sql=sql, **NO_SETTINGS)
+            with pytest.raises(InputError, match="no column 'persn'; did you mean 'person'"):
+                check_readable(source, person="persn", element="element", sql=sql, **NO_SETTINGS)
+        with pytest.raises(InputError):
+            check_readable(source, **SIDES, sql="SELECT nothing FROM data", **NO_SETTINGS)
+        for wrong in ({"memory_limit": "lots"}, {"temp_directory": "nowhere"}, {"threads": 0}):
+            with pytest.raises(ParameterError, match=f"^{next(iter(wrong))} must be"):
+                check_readable(source, **SIDES, sql=None, **(NO_SETTINGS | wrong))
     with pytest.raises(InputError, match="no file matches"):
-        check_columns(tmp_path / "u.csv", **SIDES)
-    with pytest.raises(InputError, match="no column"):
-        check_columns(tmp_path / "t.csv", **SIDES, sql="SELECT person FROM data")
+        check_readable(tmp_path / "u.csv", **SIDES, sql=None, **NO_SETTINGS)
 
 
 # SQL
@@ -589,7 +611,7 @@ def test_sql_that_is_not_one_select_is_refused(sql: str, visits: Path) -> None:
 def test_a_wrong_query_says_what_is_wrong_with_it(visits: Path) -> None:
     for source in (visits, pl.read_csv(visits), duckdb.read_csv(str(visits))):
         with pytest.raises(
-            InputError, match=r'^sql: .*"persn" not found.*"person".*the table `data`$'
+            InputError, match=r'^sql: .*"persn" not found in FROM clause; .*`data`$'
         ) as caught:
             read(source, **SIDES, sql="SELECT persn, element\nFROM data")
         assert "\n" not in str(caught.value)

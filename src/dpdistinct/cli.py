@@ -14,23 +14,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
+import dpdistinct
 from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.terminal import new_table, print_exploration, print_table
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     help="Count the distinct elements in a table, so that no person in it can be found out.",
 )
-ledger_app = typer.Typer(
-    no_args_is_help=True, help="Keep a privacy budget that cannot be overspent by accident."
-)
+ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
 app.add_typer(ledger_app, name="ledger")
 
 Data = Annotated[
@@ -40,8 +38,12 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Person = Annotated[list[str], typer.Option(help="The column that says who; repeat it for several columns.")]
-Element = Annotated[list[str], typer.Option(help="The column to count; repeat it for several columns.")]
+Person = Annotated[
+    list[str], typer.Option(help="The column that says who; repeat it for several columns.", metavar="COLUMN")
+]
+Element = Annotated[
+    list[str], typer.Option(help="The column to count; repeat it for several columns.", metavar="COLUMN")
+]
 Epsilon = Annotated[str, typer.Option(help="The privacy that is spent: less is safer and less exact.")]
 Beta = Annotated[str, typer.Option(help="The lower bound holds with probability 1 - beta.")]
 Sql = Annotated[
@@ -51,17 +53,40 @@ Sql = Annotated[
         "protected is each person's rows of its result."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-MemoryLimit = Annotated[str | None, typer.Option(help='For reading, such as "1GB".')]
-TempDirectory = Annotated[Path | None, typer.Option(help="Where DuckDB may put what exceeds it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MemoryLimit = Annotated[str | None, typer.Option(help="What DuckDB may use for reading, such as 1GB.")]
+TempDirectory = Annotated[Path | None, typer.Option(help="A folder where DuckDB may put what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
 
 
+def _examples(*commands: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  dpdistinct {command}" for command in commands)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpdistinct {dpdistinct.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command(
-    epilog="Examples:  dpdistinct count visits.csv --person user_id --element url  |  "
-    "dpdistinct count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json  |  "
-    'dpdistinct count shop.db --sql "SELECT customer, item FROM orders" --person customer --element item'
+    epilog=_examples(
+        "count visits.csv --person user_id --element url",
+        "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
+        "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
+        "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+    )
 )
 def count(
     data: Data,
@@ -115,10 +140,10 @@ def count(
             release = compute()
         else:
             from dpdistinct.ledger import Ledger
-            from dpdistinct.tables import check_columns
+            from dpdistinct.tables import check_readable
 
             # A mistyped column must not cost the budget; the schema is public.
-            check_columns(_source(data), person=person, element=element, sql=sql)
+            check_readable(_source(data), **query, **reading)
             assert dataset is not None
             # The query belongs to the identity of a request; its text may name what is private.
             digest = None if sql is None else hashlib.sha256(sql.encode()).hexdigest()
@@ -132,14 +157,13 @@ def count(
     typer.echo(release.to_json() if as_json else str(release))
 
 
-@app.command(
-    epilog="Examples:  dpdistinct plan --epsilon 1  |  dpdistinct plan --margin 100 --bound 20 --beta 0.05"
-)
+@app.command(epilog=_examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
 def plan(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
     bound: Annotated[
-        list[int] | None, typer.Option(help="A bound to tabulate; repeat it. Default: 1, 2, 5, ... 1000.")
+        list[int] | None,
+        typer.Option(help="A bound to tabulate; repeat it. Default: 1, 2, 5, ... 1000.", metavar="<int>"),
     ] = None,
     margin: Annotated[
         int | None, typer.Option(help="Ask for the epsilon that gives a margin of at most this, at --bound.")
@@ -148,13 +172,15 @@ def plan(
 ) -> None:
     """What to expect, before any data is touched: noise and margin for each bound."""
     from dpdistinct import report
-    from dpdistinct.parameters import check_parameters
+    from dpdistinct.parameters import MAX_BOUND, check_parameters
 
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+    )
     bounds = bound or [digit * 10**e for e in range(3) for digit in (1, 2, 5)] + [1000]
     for value in bounds:
-        parameters = check_parameters(
-            epsilon=epsilon, beta=beta, method="matching", mechanism="fixed", max_bound=value
-        )
+        if not 1 <= value <= MAX_BOUND:
+            raise ParameterError(f"bound must lie in [1, 2**31], got {value}")
     if margin is not None:
         if margin < 0 or bound is None:
             raise ParameterError("margin must be at least 0 and needs a bound: --margin 100 --bound 20")
@@ -183,8 +209,10 @@ def plan(
 
 
 @app.command(
-    epilog="Examples:  dpdistinct explore visits.csv --person user_id --element url  |  "
-    "dpdistinct explore visits.parquet --person user_id --element url --epsilon 0.5 --plot curves.png"
+    epilog=_examples(
+        "explore visits.csv --person user_id --element url",
+        "explore visits.parquet --person user_id --element url --epsilon 0.5 --plot out.png",
+    )
 )
 def explore(
     data: Data,
@@ -199,7 +227,7 @@ def explore(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """NOT PRIVATE. For the trusted side: the exact curves, and how each mechanism would do."""
+    """NOT PRIVATE, for trusted eyes: the exact curves, and how each mechanism would do."""
     from dpdistinct import report
     from dpdistinct.parameters import check_parameters
     from dpdistinct.plots import check_plot_path, plot_exploration
@@ -232,7 +260,7 @@ def explore(
     print_exploration(found)
 
 
-@app.command()
+@app.command(epilog=_examples("demo"))
 def demo() -> None:
     """A small table of people and the sites they visited: one private answer, and what lies behind it."""
     from dpdistinct.demo import run_demo
@@ -240,9 +268,7 @@ def demo() -> None:
     run_demo(typer.echo)
 
 
-@ledger_app.command(
-    "create", epilog="Example:  dpdistinct ledger create visits --ledger budget.db --budget 3"
-)
+@ledger_app.command("create", epilog=_examples("ledger create visits --ledger budget.db --budget 3"))
 def ledger_create(
     name: Annotated[str, typer.Argument(help="A name for the data set.", show_default=False)],
     budget: Annotated[str, typer.Option(help="How much epsilon may be spent on it, in all.")],
@@ -255,7 +281,7 @@ def ledger_create(
     typer.echo(f"{name}: a budget of epsilon = {budget} in {ledger}.")
 
 
-@ledger_app.command("show", epilog="Example:  dpdistinct ledger show --ledger budget.db")
+@ledger_app.command("show", epilog=_examples("ledger show --ledger budget.db"))
 def ledger_show(ledger: LedgerFile, as_json: Json = False) -> None:
     """What each data set has left."""
     from dpdistinct.ledger import Ledger
@@ -293,22 +319,32 @@ def _progress(first: str) -> Iterator[Any]:
 
 def main() -> None:
     """Run a command; every failure is one line and status 2."""
+    arguments = sys.argv[1:]
+    if arguments in ([], ["ledger"]):
+        arguments.append("--help")
     try:
-        status = typer.main.get_command(app).main(standalone_mode=False)
-    except (DpdistinctError, typer.TyperException) as error:
-        _fail(error.format_message() if isinstance(error, typer.TyperException) else str(error))
+        status = typer.main.get_command(app).main(arguments, "dpdistinct", standalone_mode=False)
+    except DpdistinctError as error:
+        _fail(str(error))
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        hint = f"; see {context.command_path} --help" if context else ""
+        _fail(error.format_message().rstrip(".") + hint)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", 130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
     except MemoryError:
         _fail("out of memory; try --memory-limit, or --method greedy")
     except Exception:  # its text or its traceback might quote the data
         _fail("something went wrong inside; nothing was published")
+    if status == 130:  # what Typer makes of Ctrl-C
+        _fail("interrupted", 130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _fail(message: str, status: int = 2) -> None:
-    print(f"dpdistinct: {' '.join(message.split())}", file=sys.stderr)
+def _fail(message: str, status: int = 2) -> NoReturn:
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
+    print(f"dpdistinct: {line}", file=sys.stderr)
     sys.exit(status)

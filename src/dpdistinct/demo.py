@@ -41,7 +41,7 @@ def run_demo(say: Callable[[str], None]) -> None:
         path = Path(folder) / "visits.csv"
         truth = write_visits(path)
         say("A table of who visited which site (made up, so that the truth may be shown):\n")
-        say("".join(path.open().readlines()[:4]) + "...\n")
+        say("\n".join(path.read_text().split("\n")[:4]) + "\n...\n")
         say("How many different sites were visited?\n")
         say("  dpdistinct count visits.csv --person user_id --element site\n")
         release = count_distinct(path, person="user_id", element="site")

@@ -1,7 +1,8 @@
 """Tables in files: CSV and its kin, JSON, Parquet, and the file databases, as a view `data` of DuckDB.
 
-Names of columns are public and may be shown, so they come from the schema, the header line or the
-keys of JSON objects, and never from another line. No error quotes a row.
+Names of columns come from the schema, the header line or the keys of JSON objects, and never from
+another line. They are public, but of a text file only such names are shown as resemble one that was
+asked for: somebody may have forgotten the header. No error quotes a row.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpdistinct.databases import bind_database_file
 from dpdistinct.errors import InputError
@@ -58,6 +59,13 @@ def bind_files(connection: duckdb.DuckDBPyConnection, places: list[str], sql: st
     return sql or "FROM data"
 
 
+def is_text(data: Any) -> bool:
+    """Whether this names files without a schema: what looks like a name in them may be a row."""
+    place = data[0] if isinstance(data, list | tuple) and data else data
+    text = {*TEXT_SUFFIXES, *JSON_SUFFIXES}
+    return isinstance(place, str | os.PathLike) and _suffix(os.fspath(place)) in text
+
+
 def _matches(place: str) -> list[str]:
     """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
     if os.path.isdir(place):
@@ -91,7 +99,8 @@ def _csv_options(paths: list[str], suffix: str) -> str:
         raise InputError("the files must have the same header line")
     # The header is public, so the delimiter may follow from it: the one that splits it most.
     candidates = [TEXT_SUFFIXES[suffix], ",", ";", "\t", "|"]
-    delimiter = max(candidates, key=lambda d: (headers[0].count(d), -candidates.index(d)))
+    unquoted = re.sub('"[^"]*"', "", headers[0])
+    delimiter = max(candidates, key=lambda d: (unquoted.count(d), -candidates.index(d)))
     try:
         names = next(csv.reader([headers[0]], delimiter=delimiter, strict=True))
     except csv.Error:
@@ -162,7 +171,7 @@ def _json_options(connection: duckdb.DuckDBPyConnection, files: str, suffix: str
 
 @contextmanager
 def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
-    """Errors in the text of a query are shown, with names of the schema; all others are one constant."""
+    """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
     import duckdb
 
     try:
@@ -171,8 +180,8 @@ def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
         failure = _unreadable(name)
         if sql is not None:
-            message = " ".join(str(error).partition("\n\nLINE")[0].split())
-            failure = InputError(f"sql: {message}; the input is the table `data`")
+            message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
+            failure = InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
     except duckdb.Error:
         failure = _unreadable(name)
     raise failure

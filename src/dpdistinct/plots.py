@@ -19,6 +19,8 @@ def check_plot_path(path: str | os.PathLike[str]) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise ParameterError(f"plot: there is no folder {folder}")
+    if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise ParameterError(f"plot: {os.fspath(path)} cannot be written")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -34,26 +36,29 @@ def plot_exploration(found: Exploration, path: str | os.PathLike[str]) -> None:
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
 
-    last = found.bounds[-1].bound
+    last = max(found.bounds[-1].bound, 10)
     bounds = np.unique(np.geomspace(1, last, 200).astype(np.int64))
     for method, style in (("matching", "-"), ("greedy", "--"), ("sampling", ":")):
         curve = found.curves[method]  # type: ignore[index]
         left.plot(bounds, [curve.at(int(b)) for b in bounds], style, label=method)
-    left.axhline(found.elements, color="0.6", linewidth=1)
+    left.axhline(found.elements, color="0.6", linewidth=1, zorder=0)
     left.annotate(f"all {found.elements:,}", (1, found.elements), va="bottom", color="0.4")
     left.set(
         xscale="log", xlabel="bound: elements one person may account for", ylabel="distinct elements kept"
     )
     left.set_ylim(0, found.elements * 1.08 or 1)
+    left.xaxis.set_major_formatter("{x:,.0f}")
+    left.yaxis.set_major_formatter("{x:,.0f}")
+    left.yaxis.get_major_locator().set_params(integer=True)
     left.legend(loc="lower right", frameon=False)
 
     names = [row.mechanism for row in found.expected]
     losses = [100 * row.loss for row in found.expected]
     right.barh(names[::-1], losses[::-1], color="tab:blue")
     setting = f"epsilon {found.epsilon:g}, beta {found.beta:g}"
-    right.set_xlabel(f"mean loss of the lower bound, % of the truth\n({setting})")
+    right.set_xlabel(f"loss of the lower bound, % of the truth\n({setting})")
     for y, loss in enumerate(losses[::-1]):
-        right.annotate(f" {loss:.2g}%", (loss, y), va="center")
-    right.margins(x=0.2)
+        right.annotate(f" {loss:.1f}%", (max(loss, 0), y), va="center")
+    right.set_xlim(min(0, *losses), 1.2 * max(0, *losses) or 1)
     figure.suptitle(NOT_PRIVATE, color="tab:red", fontsize=10)
     figure.savefig(path, dpi=150)

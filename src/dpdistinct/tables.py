@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.contributions import Contributions, thread_count
 from dpdistinct.databases import is_sqlite, postgresql, quoted
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.files import bind_files, constant_errors
+from dpdistinct.files import bind_files, constant_errors, is_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,29 +54,36 @@ def read(
     if isinstance(data, Contributions):
         return data
     people, elements = column_names("person", person), column_names("element", element)
-    count = thread_count(threads)
-    settings = {"threads": str(count), "preserve_insertion_order": "false"}  # order means nothing here
+    with open_table(data, sql, _settings(memory_limit, temp_directory, threads)) as table:
+        return Contributions.from_keys(_keys(table, people, elements, is_text(data)), threads=threads)
+
+
+def check_readable(data: Any, *, person: Columns, element: Columns, sql: str | None, **settings: Any) -> None:
+    """Refuses what `read` would refuse, as far as that can be known without reading a row.
+
+    The settings are memory_limit, temp_directory and threads.
+    """
+    people, elements = column_names("person", person), column_names("element", element)
+    place = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
+    if is_sqlite(place) or (place.startswith(DATABASE_URLS) and sql is not None):
+        inner = "SELECT * FROM data" if sql is None else sql.strip().rstrip(";")
+        sql = f"SELECT * FROM ({inner}\n) AS asked LIMIT 0"
+    with open_table(data, sql, _settings(**settings)) as table:
+        _keys(table, people, elements, is_text(data))
+
+
+def _settings(
+    memory_limit: str | None, temp_directory: str | os.PathLike[str] | None, threads: int | None
+) -> dict[str, str]:
+    """Of DuckDB. The order of rows means nothing here."""
+    settings = {"threads": str(thread_count(threads)), "preserve_insertion_order": "false"}
     if memory_limit is not None:
         settings["memory_limit"] = str(memory_limit)
     if temp_directory is not None:
         settings["temp_directory"] = os.fspath(temp_directory)
         if not os.access(temp_directory, os.W_OK | os.X_OK) or not os.path.isdir(temp_directory):
             raise ParameterError(f"temp_directory must be a folder to write to, got {temp_directory!s}")
-    with open_table(data, sql, settings) as table:
-        return Contributions.from_keys(_keys(table, people, elements), threads=count)
-
-
-def check_columns(data: Any, *, person: Columns, element: Columns, sql: str | None = None) -> None:
-    """Refuses a file that is not there or a column it does not have; reads no row.
-
-    A query on PostgreSQL or SQLite runs there, and is not tried out in advance.
-    """
-    people, elements = column_names("person", person), column_names("element", element)
-    place = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
-    if place.startswith(DATABASE_URLS) or is_sqlite(place):
-        return
-    with open_table(data, sql, {}) as table:
-        _keys(table, people, elements)
+    return settings
 
 
 def column_names(parameter: str, columns: Any) -> list[str]:
@@ -87,9 +94,9 @@ def column_names(parameter: str, columns: Any) -> list[str]:
     return list(names)
 
 
-def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str]) -> Any:
+def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str], text: bool) -> Any:
     """The relation of (person key, element key)."""
-    names = [_find(name, table.columns) for name in (*people, *elements)]
+    names = [_find(name, table.columns, text) for name in (*people, *elements)]
     complete = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
     kinds = dict(zip(table.columns, table.types, strict=True))
     values = [f"{quoted(name)}::VARCHAR" if _hashed_as_text(kinds[name]) else quoted(name) for name in names]
@@ -108,7 +115,7 @@ def _hashed_as_text(kind: Any) -> bool:
     )
 
 
-def _find(name: str, columns: list[str]) -> str:
+def _find(name: str, columns: list[str], text: bool) -> str:
     """The column of this name; SQL's names know no case."""
     if name in columns:
         return name
@@ -117,9 +124,11 @@ def _find(name: str, columns: list[str]) -> str:
         return known[name.lower()]
     if name.lower() in known:
         raise InputError(f"columns {known[name.lower()]!r} and {name!r} differ in case alone; rename one")
-    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), known)
     if close:
         raise InputError(f"no column {name!r}; did you mean {', '.join(repr(known[c]) for c in close)}?")
+    if text:  # where the header was forgotten, its names are a row
+        raise InputError(f"no column {name!r}, and none with a name like it; is the first line a header?")
     raise InputError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8])) or 'none'}")
 
 

@@ -42,9 +42,7 @@ def print_exploration(found: Exploration) -> None:
         kept = (f"{row.kept[m]:,}" for m in ("matching", "greedy", "sampling"))
         table.add_row(f"{row.bound:,}", *kept, f"{row.bias['matching']:,}", f"{row.margin:,}")
     print_table(table)
-    table = new_table(
-        "mechanism", "mean lower bound", "mean loss", "error of estimate", "holds", "median bound"
-    )
+    table = new_table("mechanism", "lower bound", "loss", "error of estimate", "holds", "bound")
     for e in found.expected:
         bound = "-" if e.bound is None else f"{e.bound:,.0f}"
         table.add_row(
@@ -52,5 +50,6 @@ def print_exploration(found: Exploration) -> None:
         )
     print_table(table)
     typer.echo(
-        f"Simulated at epsilon {found.epsilon:g}, beta {found.beta:g}, method matching.\n{report.NOT_PRIVATE}"
+        f"Medians of simulated releases, epsilon {found.epsilon:g}, beta {found.beta:g}, method matching.\n"
+        f"{report.NOT_PRIVATE}"
     )

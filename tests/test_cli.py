@@ -1,0 +1,514 @@
+"""The command line: one sentence or one line, a status, and nothing of the data."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+import typer
+
+import dpdistinct
+from dpdistinct import cli, matching_curve, report
+from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.noise import laplace_margin
+
+COMMAND = [sys.executable, "-m", "dpdistinct"]
+ASKED = ["--person", "user_id", "--element", "url"]
+SENTENCE = (
+    r"At least [\d,]+ distinct values of url, with 95% confidence \(best estimate -?[\d,]+\)\. "
+    r"Privacy: epsilon = 1 for each person, whatever they did\.\n"
+)
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """A command, in this process, in a folder with visits.csv and visits.parquet."""
+    rows = pl.DataFrame({"user_id": [f"u{i % 50}" for i in range(400)], "url": [f"s{i}" for i in range(400)]})
+    rows.write_csv(tmp_path / "visits.csv")
+    rows.write_parquet(tmp_path / "visits.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(report, "explore", partial(report.explore, releases=2))
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["dpdistinct", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        code = ended.value.code
+        return Outcome(code if isinstance(code, int) else 0, *capsys.readouterr())
+
+    return run
+
+
+def refused(outcome: Outcome, *fragments: str) -> bool:
+    """Status 2, nothing on standard output, and one line that says all this."""
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert re.fullmatch(r"dpdistinct: [^\n]+\n", outcome.err)
+    for fragment in fragments:
+        assert fragment in outcome.err
+    return True
+
+
+# count
+
+
+@pytest.mark.parametrize("data", ["visits.csv", "visits.parquet", "./visits.*rquet"])
+def test_count_prints_one_sentence(run: Run, data: str) -> None:
+    outcome = run("count", data, *ASKED)
+    assert re.fullmatch(SENTENCE, outcome.out)
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize("mechanism", ["sharp", "paper", "r2t", "shifted_inverse", "fixed"])
+def test_count_prints_one_json_object(run: Run, mechanism: str) -> None:
+    options = ["--mechanism", mechanism, "--max-bound", "64", "--epsilon", "0.5", "--beta", "0.01"]
+    outcome = run("count", "visits.csv", *ASKED, *options, "--method", "greedy", "--json")
+    assert (outcome.status, outcome.err, outcome.out.count("\n")) == (0, "", 1)
+    answer = json.loads(outcome.out)
+    assert {type(answer[name]) for name in ("lower_bound", "estimate")} == {int}
+    assert isinstance(answer["bound"], int) or mechanism == "shifted_inverse"
+    asked = ("epsilon", "beta", "method", "mechanism", "max_bound")
+    assert [answer[name] for name in asked] == [0.5, 0.01, "greedy", mechanism, 64]
+
+
+def test_count_is_right_when_little_is_hidden(run: Run) -> None:
+    options = ["--epsilon", "1000", "--json"]
+    assert abs(json.loads(run("count", "visits.csv", *ASKED, *options).out)["estimate"] - 400) < 20
+    sql = "SELECT user_id, url FROM data WHERE url LIKE 's1%'"
+    answer = json.loads(run("count", "visits.parquet", *ASKED, "--sql", sql, *options).out)
+    assert abs(answer["estimate"] - 111) < 20
+
+
+def test_several_files_and_several_columns(run: Run) -> None:
+    both = ["visits.csv", "visits.csv", "--person", "user_id", "--person", "url", "--element", "url"]
+    outcome = run("count", *both, "--element", "user_id", "--epsilon", "1000")
+    assert "distinct values of url, user_id," in outcome.out
+
+
+def test_options_of_duckdb_are_taken_and_temporary_files_removed(run: Run, tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    sql = "SELECT DISTINCT i % 1000 AS user_id, i * i AS url FROM data, range(1000) t(i) ORDER BY hash(url)"
+    options = ["--memory-limit", "60MB", "--temp-directory", room, "--threads", "1"]
+    outcome = run("count", "visits.csv", *ASKED, "--sql", sql, *options)
+    assert re.fullmatch(SENTENCE, outcome.out)
+    assert list(room.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"room", "visits.csv", "visits.parquet"}
+
+
+# Refusals
+
+
+BAD_PARAMETERS: list[tuple[list[str], str]] = [
+    (["--epsilon", "0"], "epsilon must be positive, got '0'; try 1 or 0.5"),
+    (["--epsilon", "-1"], "epsilon must be positive"),
+    (["--epsilon", "nan"], "epsilon must be a number"),
+    (["--epsilon", "inf"], "epsilon must be a number"),
+    (["--epsilon", "one"], "epsilon must be a number"),
+    (["--epsilon", "1,5"], "epsilon must be a number"),
+    (["--epsilon", ""], "epsilon must be a number"),
+    (["--epsilon", "1001"], "epsilon must lie in"),
+    (["--epsilon", "1e-7"], "epsilon must lie in"),
+    (["--epsilon"], "Option '--epsilon' requires an argument"),
+    (["--beta", "0"], "beta must lie in"),
+    (["--beta", "0.5"], "beta must lie in [1e-12, 0.5), got '0.5'; 0.05 gives a 95% lower bound"),
+    (["--beta", "95%"], "beta must be a number"),
+    (["--method", "gredy"], "method must be one of matching, greedy, sampling, got 'gredy'"),
+    (["--mechanism", "Sharp"], "mechanism must be one of sharp,"),
+    (["--mechanism", "fixed"], 'mechanism "fixed" needs max_bound'),
+    (["--max-bound", "0"], "max_bound must lie in"),
+    (["--max-bound", "-5"], "max_bound must lie in"),
+    (["--max-bound", "1.5"], "'--max-bound'"),
+    (["--max-bound", "99999999999999999999"], "max_bound must lie in"),
+    (["--threads", "0"], "threads must be an integer from 1 to 1024, got 0"),
+    (["--threads", "all"], "'--threads'"),
+    (["--memory-limit", "much"], "memory_limit must be a size such as 500MB or 2GB, got 'much'"),
+    (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got nowhere"),
+    (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
+    (["--sql", "SELECT user FROM dta"], "Did you mean"),
+    (["--ledger", "budget.db"], "ledger and dataset go together: --ledger FILE --dataset NAME"),
+    (["--dataset", "visits"], "ledger and dataset go together"),
+    (["--espilon", "1"], "No such option: --espilon"),
+    (["--person", ""], "person must be a column name"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_PARAMETERS, ids=lambda value: " ".join(value)[:30])
+def test_a_bad_parameter_is_named_in_one_line(run: Run, options: list[str], message: str) -> None:
+    assert refused(run("count", "visits.csv", *ASKED, *options), message)
+
+
+def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
+    assert refused(run("count", "missing.csv", *ASKED, "--epsilon", "0"), "epsilon")
+    assert refused(run("explore", "missing.csv", *ASKED, "--plot", "x.pdf"), "plot must end in .png or .svg")
+    assert refused(run("explore", "missing.csv", *ASKED, "--plot", "no/x.png"), "plot: there is no folder")
+
+
+def test_what_is_missing_is_named(run: Run) -> None:
+    assert refused(run("count"), "Missing argument 'data'; see dpdistinct count --help")
+    assert refused(run("count", "visits.csv"), "Missing option '--person'; see")
+    assert refused(run("count", "visits.csv", "--person", "user_id"), "Missing option '--element'; see")
+    assert refused(run("cuont", "visits.csv"), "No such command 'cuont'", "see dpdistinct --help")
+
+
+@pytest.mark.parametrize("command", ["count", "explore"])
+def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, command: str) -> None:
+    assert refused(run(command, "visit.csv", *ASKED), "no file matches visit.csv")
+    assert refused(run(command, "*.tsv", *ASKED), "no file matches *.tsv")
+    wrong = ["--person", "usr_id", "--element", "url"]
+    assert refused(run(command, "visits.csv", *wrong), "no column 'usr_id'; did you mean 'user_id'?")
+    Path("broken.parquet").write_bytes(Path("visits.parquet").read_bytes()[:-9])
+    assert refused(run(command, "broken.parquet", *ASKED), "broken.parquet could not be read; is it complete")
+    Path("visits.xlsx").write_bytes(b"PK")
+    assert refused(run(command, "visits.xlsx", *ASKED), "visits.xlsx has no known ending; use .csv")
+    assert refused(run(command, "visits", *ASKED), "no file matches visits")
+    assert refused(run(command, ".", *ASKED, "--sql", "FROM dat"), "")
+    assert refused(run(command, "https://example.org/visits.csv", *ASKED), "no file matches https://")
+
+
+# What a stranger types
+
+
+def test_person_and_element_swapped_is_a_question_too(run: Run) -> None:
+    outcome = run(
+        "count", "visits.csv", "--person", "url", "--element", "user_id", "--epsilon", "100", "--json"
+    )
+    assert abs(json.loads(outcome.out)["estimate"] - 50) < 5
+
+
+def test_several_columns_in_one_option_come_with_a_hint(run: Run) -> None:
+    assert refused(
+        run("count", "visits.csv", "--person", "user_id,url", "--element", "url"), "did you mean 'user_id'"
+    )
+
+
+def test_names_in_another_case_are_found(run: Run) -> None:
+    assert run("count", "visits.csv", "--person", "USER_ID", "--element", "Url").status == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["it's visits.csv", "visits [2024].csv", 'a "b".csv', "$HOME;ls.csv", "日本.csv"]
+)
+def test_paths_with_quotes_spaces_and_brackets(run: Run, name: str) -> None:
+    Path("visits.csv").rename(name)
+    assert run("count", name, *ASKED).status == 0
+
+
+@pytest.mark.parametrize("name", ["select", 'a "b"', "it's", "a,b", "größe", "Robert'); DROP TABLE data; --"])
+def test_columns_with_quotes_and_keywords(run: Run, name: str) -> None:
+    pl.DataFrame({name: ["a", "b"], "from": ["x", "y"]}).write_csv("t.csv", quote_style="always")
+    assert run("count", "t.csv", "--person", name, "--element", "from").status == 0
+    outcome = run("count", "t.csv", "--person", "from", "--element", name)
+    assert f"distinct values of {name}, with" in outcome.out
+
+
+def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
+    Path("t.csv").write_text("user_id,\x1b[31mred\nSECRET,SECRET\n")
+    for options in (["--element", "red"], ["--element", "x", "--sql", "SELECT rd FROM data"]):
+        outcome = run("count", "t.csv", "--person", "user_id", *options)
+        assert refused(outcome)
+        assert "\x1b" not in outcome.err
+
+
+def test_help_is_what_you_get_for_nothing(run: Run) -> None:
+    for arguments in ([], ["ledger"]):
+        outcome = run(*arguments)
+        assert outcome == run(*arguments, "--help")
+        assert outcome.status == 0
+        assert "Commands:" in outcome.out
+    assert run("--version").out == f"dpdistinct {dpdistinct.__version__}\n"
+
+
+def commands() -> list[list[str]]:
+    group = typer.main.get_command(cli.app)
+    names = [[name] for name in group.commands if name != "ledger"]  # type: ignore[attr-defined]
+    inner = group.commands["ledger"].commands  # type: ignore[attr-defined]
+    return names + [["ledger", name] for name in inner]
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_every_command_has_examples_that_can_be_copied(run: Run, command: list[str]) -> None:
+    help_text = run(*command, "--help").out
+    examples = re.findall(r"^    (dpdistinct .*)$", help_text.partition("Examples:")[2], re.MULTILINE)
+    assert examples
+    for example in examples:
+        assert example.split()[1:][: len(command)] == command
+
+
+# plan
+
+
+def test_plan_needs_no_data_and_agrees_with_the_margin(run: Run) -> None:
+    outcome = run("plan", "--epsilon", "0.7", "--beta", "0.01", "--bound", "3", "--bound", "1000", "--json")
+    rows = json.loads(outcome.out)
+    epsilon, beta = Fraction(7, 10), Fraction(1, 100)
+    assert [row["bound"] for row in rows] == [3, 1000]
+    for row in rows:
+        assert row["noise"] == pytest.approx(row["bound"] / 0.7)
+        assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=epsilon, beta=beta)
+        rest = (1 - SHARP_SHARE) * epsilon
+        assert row["sharp_margin"] == laplace_margin(sensitivity=row["bound"], epsilon=rest, beta=beta)
+    table = run("plan", "--epsilon", "0.7", "--beta", "0.01", "--bound", "3", "--bound", "1000").out
+    for row in rows:
+        assert re.search(
+            rf"^{row['bound']:,} .* {row['margin']:,} +{row['sharp_margin']:,}$", table, re.MULTILINE
+        )
+    assert "holds with probability 0.99" in table
+
+
+@pytest.mark.parametrize("margin", [0, 7, 100, 12345])
+@pytest.mark.parametrize("bound", [1, 20, 5000])
+def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound: int) -> None:
+    asked = ["plan", "--margin", margin, "--bound", bound]
+    epsilon = json.loads(run(*asked, "--json").out)["epsilon"][str(bound)]
+    sentence = run(*asked).out
+    if epsilon is None:
+        assert sentence.endswith("no epsilon up to 1000 does.\n")
+        return
+    assert (
+        sentence
+        == f"For a margin of at most {margin:,} at a bound of about {bound:,}: epsilon = {epsilon:g}.\n"
+    )
+
+    def sharp_margin(thousandths: int) -> int:
+        rest = (1 - SHARP_SHARE) * Fraction(thousandths, 1000)
+        return laplace_margin(sensitivity=bound, epsilon=rest, beta=Fraction(1, 20))
+
+    thousandths = round(1000 * epsilon)
+    assert sharp_margin(thousandths) <= margin
+    assert thousandths == 1 or sharp_margin(thousandths - 1) > margin
+
+
+def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
+    assert refused(run("plan", "--bound", "0"), "bound must lie in [1, 2**31], got 0")
+    assert refused(run("plan", "--margin", "5"), "margin must be at least 0 and needs a bound")
+    assert refused(run("plan", "--margin", "-5", "--bound", "5"), "margin must be at least 0")
+    assert refused(run("plan", "--epsilon", "0"), "epsilon must be positive")
+
+
+# explore and demo
+
+
+def test_explore_says_first_and_last_that_it_is_not_private(run: Run) -> None:
+    outcome = run("explore", "visits.csv", *ASKED)
+    lines = outcome.out.strip().split("\n")
+    assert lines[0] == lines[-1] == report.NOT_PRIVATE
+    assert lines[0].startswith("NOT PRIVATE")
+    assert lines[1] == "50 people, 400 distinct elements, 400 distinct pairs."
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_explore_shows_the_exact_curves_as_json(run: Run) -> None:
+    found = json.loads(run("explore", "visits.parquet", *ASKED, "--epsilon", "0.5", "--json").out)
+    assert found["note"] == report.NOT_PRIVATE
+    assert [found[name] for name in ("people", "elements", "pairs")] == [50, 400, 400]
+    curve = matching_curve(dpdistinct.read("visits.parquet", person="user_id", element="url"))
+    for row in found["bounds"]:
+        assert row["kept"]["matching"] == curve.at(row["bound"]) >= row["kept"]["greedy"]
+        assert row["bias"]["matching"] == 400 - row["kept"]["matching"]
+        half = Fraction(1, 2)
+        assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=half, beta=Fraction(1, 20))
+    assert found["bounds"][-1]["bias"]["matching"] == 0
+    mechanisms = [row["mechanism"] for row in found["expected"]]
+    assert mechanisms == ["sharp", "paper", "r2t", "shifted_inverse"]
+
+
+def test_explore_of_an_empty_table(run: Run) -> None:
+    Path("empty.csv").write_text("user_id,url\n")
+    assert "0 people, 0 distinct elements" in run("explore", "empty.csv", *ASKED).out
+    assert json.loads(run("explore", "empty.csv", *ASKED, "--json").out)["elements"] == 0
+    assert run("explore", "empty.csv", *ASKED, "--plot", "empty.svg").status == 0
+
+
+def test_demo_walks_through_count_and_explore(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dpdistinct.demo
+
+    monkeypatch.setattr(dpdistinct.demo, "explore", partial(dpdistinct.demo.explore, releases=2))
+    outcome = run("demo")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "At least " in outcome.out
+    assert "The truth is 15,470." in outcome.out
+    assert outcome.out.count(report.NOT_PRIVATE) == 2
+    assert {path.name for path in Path.cwd().iterdir()} == {"visits.csv", "visits.parquet"}
+
+
+# ledger
+
+
+def test_a_budget_is_spent_once_for_each_question(run: Run) -> None:
+    created = run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
+    assert created == (0, "visits: a budget of epsilon = 1 in budget.db.\n", "")
+    paid = ["--ledger", "budget.db", "--dataset", "visits", "--epsilon", "0.4", "--json"]
+    first = run("count", "visits.csv", *ASKED, *paid)
+    assert first.status == 0
+    assert run("count", "visits.csv", *ASKED, *paid) == first
+    assert run("count", "visits.csv", *ASKED, *paid, "--request-id", "again").status == 0
+    outcome = run("count", "visits.csv", *ASKED, *paid, "--request-id", "and again")
+    assert refused(outcome, "epsilon 0.4 is over the budget", "0.2 is left of 1; nothing was spent")
+    [account] = json.loads(run("ledger", "show", "--ledger", "budget.db", "--json").out)
+    assert (account["dataset"], account["budget"], account["spent"], account["left"]) == (
+        "visits",
+        "1",
+        "4/5",
+        "1/5",
+    )
+    assert re.search(
+        r"^visits +1 +0.8 +0.2 +2$", run("ledger", "show", "--ledger", "budget.db").out, re.MULTILINE
+    )
+
+
+def test_a_mistake_costs_no_budget(run: Run) -> None:
+    run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
+    paid = ["--ledger", "budget.db", "--dataset", "visits"]
+    mistakes = [
+        ["visits.csv", "--person", "usr_id", "--element", "url"],
+        ["missing.csv", *ASKED],
+        ["visits.csv", *ASKED, "--epsilon", "x"],
+        ["visits.csv", *ASKED, "--sql", "SELECT nothing FROM data"],
+        ["visits.csv", *ASKED, "--memory-limit", "lots"],
+        ["visits.csv", *ASKED, "--temp-directory", "nowhere"],
+        ["visits.csv", *ASKED, "--threads", "0"],
+    ]
+    for mistake in mistakes:
+        assert refused(run("count", *mistake, *paid))
+        assert json.loads(run("ledger", "show", "--ledger", "budget.db", "--json").out)[0]["spent"] == "0", (
+            mistake
+        )
+
+
+def test_the_ledger_refuses_in_one_line(run: Run) -> None:
+    assert refused(
+        run("ledger", "show", "--ledger", "none.db"), "there is no ledger at none.db; create it with"
+    )
+    assert refused(
+        run("ledger", "create", "a", "--ledger", "b.db", "--budget", "x"), "budget must be a number"
+    )
+    assert refused(run("ledger", "create"), "Missing argument 'name'; see dpdistinct ledger create --help")
+    paid = ["--ledger", "none.db", "--dataset", "visits"]
+    assert refused(run("count", "visits.csv", *ASKED, *paid), "there is no ledger at none.db")
+    Path("bad.db").write_bytes(b"no ledger at all")
+    assert refused(run("ledger", "show", "--ledger", "bad.db"), "bad.db is damaged or is no ledger")
+
+
+# As a process: streams, terminals, signals
+
+
+@pytest.fixture
+def folder(run: Run, tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_the_module_is_the_command(folder: Path) -> None:
+    for program in (COMMAND, [str(Path(sys.executable).with_name("dpdistinct"))]):
+        result = subprocess.run(
+            [*program, "count", "visits.csv", *ASKED], capture_output=True, text=True, cwd=folder
+        )
+        assert re.fullmatch(SENTENCE, result.stdout)
+        assert (result.returncode, result.stderr) == (0, "")
+
+
+def on_a_terminal(arguments: list[str], folder: Path, interrupt_after: float | None = None) -> Outcome:
+    """The command with standard error on a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs, cwd=folder
+    ) as process:
+        os.close(theirs)
+        if interrupt_after is not None:
+            time.sleep(interrupt_after)
+            process.send_signal(signal.SIGINT)
+        err = b""
+        while True:
+            try:
+                err += os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+        os.close(ours)
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+    return Outcome(process.returncode, out, err.decode())
+
+
+ENDLESS = "SELECT i % 1000 AS user_id, i AS url FROM data, range(4000000000) t(i)"
+
+
+def test_progress_on_a_terminal_names_steps_and_no_numbers(folder: Path) -> None:
+    outcome = on_a_terminal(["count", "visits.csv", *ASKED, "--threads", "1"], folder)
+    assert re.fullmatch(SENTENCE, outcome.out)
+    assert "counting" in outcome.err
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", outcome.err)
+    assert not re.search(r"\d", shown)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_ctrl_c_is_one_line_and_status_130(folder: Path, terminal: bool) -> None:
+    arguments = ["count", "visits.csv", *ASKED, "--sql", ENDLESS]
+    if terminal:
+        outcome = on_a_terminal(arguments, folder, interrupt_after=3)
+        assert outcome.err.endswith("dpdistinct: interrupted\r\n")
+    else:
+        with subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+        ) as process:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            outcome = Outcome(0, *process.communicate())._replace(status=process.returncode)
+        assert outcome.err == "dpdistinct: interrupted\n"
+    assert (outcome.status, outcome.out) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["count", "visits.csv", *ASKED], ["plan"], ["--help"]], ids=lambda a: a[0]
+)
+def test_a_reader_that_has_gone_is_no_noise(folder: Path, arguments: list[str]) -> None:
+    end, ours = os.pipe()
+    os.close(end)
+    result = subprocess.run([*COMMAND, *arguments], stdout=ours, stderr=subprocess.PIPE, cwd=folder)
+    os.close(ours)
+    assert (result.returncode, result.stderr) == (2, b"")
+
+
+def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*COMMAND, "count", "visits.csv", *ASKED],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+        )
+    assert refused(Outcome(result.returncode, "", result.stderr))
+
+
+def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in (RuntimeError("SECRET"), MemoryError("SECRET"), OverflowError("SECRET")):
+
+        def fail(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("dpdistinct.release.count_distinct", fail)
+        outcome = run("count", "visits.csv", *ASKED)
+        assert refused(outcome)
+        assert "SECRET" not in outcome.err

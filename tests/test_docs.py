@@ -1,0 +1,127 @@
+"""The documentation is true: its examples run, and nothing public is missing from it."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+import dpdistinct
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of this language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the examples run: a table of who visited which page."""
+    rows = pl.DataFrame(
+        {
+            "user_id": [f"user{i % 300}" for i in range(3000)],
+            "url": [f"https://{i % 40}.example/{i % 1300}" for i in range(3000)],
+        }
+    )
+    rows.write_csv(tmp_path / "visits.csv")
+    rows.write_parquet(tmp_path / "visits.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
+def test_every_python_example_runs(page: Path, folder: Path) -> None:
+    """The blocks of a page are one program."""
+    exec(compile("\n".join(blocks(page, "python")), name_of(page), "exec"), {"__name__": "example"})
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console") or blocks(p, "sh")], ids=name_of)
+def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder: Path) -> None:
+    """Lines that start with dpdistinct, after a prompt or the folder of the environment. Numbers differ."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in blocks(page, "console") + blocks(page, "sh"):
+        for command, shown in re.findall(
+            r"^(?:\$ )?(?:\.venv/bin/)?(dpdistinct .*)\n((?:(?!\$ |dpdistinct ).*\n)*)", block, re.M
+        ):
+            result = subprocess.run(
+                command,
+                shell=True,
+                cwd=folder,
+                env=os.environ | {"PATH": path},
+                capture_output=True,
+                text=True,
+            )
+            assert (result.returncode, result.stderr) == (0, ""), command
+            if shown.strip():
+                assert without_numbers(result.stdout) == without_numbers(shown)
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"-?\d[\d,]*", "N", text.strip())
+
+
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=name_of)
+def test_every_example_runs_and_is_short(example: Path, folder: Path) -> None:
+    assert len(example.read_text().splitlines()) < 40
+    result = subprocess.run([sys.executable, str(example)], cwd=folder, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_cli", ROOT / "docs" / "generate_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_of_the_command_line_is_what_help_prints() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert page == generator().command_reference(), "run: python docs/generate_cli.py"
+
+
+def sections_of_api() -> dict[str, str]:
+    """What docs/api.md says about each name."""
+    parts = re.split(r"^#+ (.*)\n", (ROOT / "docs" / "api.md").read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", dpdistinct.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    thing = getattr(dpdistinct, name)
+    section = sections_of_api()[name]
+    assert inspect.getdoc(thing)
+    words = set(re.findall(r"\w+", section))
+    if inspect.isfunction(thing):
+        assert set(inspect.signature(thing).parameters) <= words
+    elif not issubclass(thing, Exception):
+        public = {n for n in vars(thing) if not n.startswith("_")} | set(inspect.get_annotations(thing))
+        assert public - {"of_loads", "of_ranks"} <= words
+
+
+def test_the_page_names_nothing_that_is_not_public() -> None:
+    names = {name for name in sections_of_api() if name in vars(dpdistinct) or re.search("[_A-Z]\\w+$", name)}
+    assert {name for name in names if " " not in name} - {"Errors"} == set(dpdistinct.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"

@@ -1,0 +1,56 @@
+"""The exact curve where load has to travel far: layers that a byte cannot count, sweeps, both ways."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpdistinct import Contributions, matching_curve
+from keyed import assert_exact, contributions_of
+from shapes import chain, corridors, random_links, staircase
+
+
+@pytest.mark.parametrize("crowd", [0, 10], ids=["alone", "in a crowd"])
+def test_matching_is_the_maximum_flow_where_load_has_to_travel(crowd: int) -> None:
+    random = np.random.default_rng(20231222)
+    for _ in range(150):
+        people = int(random.integers(5, 60))
+        assert_exact(random_links(random, people, int(people * random.uniform(0.7, 2)), crowd=crowd))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("crowd", [0, 60])
+@pytest.mark.parametrize("links", [1, 2, 249, 250, 251, 252, 253, 254, 255, 256, 257, 600])
+def test_load_travels_along_a_chain_of_any_length(links: int, crowd: int, threads: int) -> None:
+    # Layers are counted in a byte with four values kept for marks, so from about 250 links on the
+    # search starts again with wide levels. Without the move at the far end of the chain, bound 1
+    # would lack one element (see `chain` for why there is no shorter way).
+    curve = matching_curve(contributions_of(chain(links, crowd=crowd)), threads=threads)
+    bounds = range(1, 5)
+    assert curve.values(4).tolist() == [links + 3 + crowd * 2 * min(bound, 3) for bound in bounds]
+
+
+@pytest.mark.parametrize("crowd", [0, 300])
+def test_chains_of_all_lengths_are_all_relieved(crowd: int) -> None:
+    # No two paths are equally long, so no search for shortest paths moves more than one unit.
+    chains = 200
+    contributions = Contributions.from_keys(staircase(chains, crowd=crowd))
+    everything = chains * (chains + 1) // 2 + chains + 2
+    assert contributions.elements == everything + 6 * crowd
+    expected = [everything + crowd * 2 * min(bound, 3) for bound in range(1, 5)]
+    assert matching_curve(contributions).values(4).tolist() == expected
+
+
+@pytest.mark.parametrize("crowd", [0, 100])
+def test_two_units_travel_along_corridors_of_all_lengths(crowd: int) -> None:
+    assert_exact(corridors(50, crowd=crowd), most=6)
+
+
+@pytest.mark.parametrize("crowd", [0, 100])
+def test_matching_is_the_maximum_flow_on_corridors_that_are_tied_together(crowd: int) -> None:
+    random = np.random.default_rng(20231224)
+    rows = corridors(40, crowd=crowd)
+    people = sorted({person for person, _ in rows})
+    for ties in (1, 10, 100):
+        tied = [(people[i], 2**50 + tie) for tie in range(ties) for i in random.integers(0, len(people), 2)]
+        assert_exact(rows + tied, most=6)
