@@ -77,21 +77,24 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
             sorted[i] = {};
         });
     }
-    release_free_memory();
+    std::uint64_t elements = 0, pairs = 0;
+    for (const Grouped& part : parts) {
+        elements += part.degrees.size();
+        pairs += part.people.size();
+    }
+    release_free_memory(pairs);
 
     DistinctKeys<std::uint64_t> distinct_people(threads_, interrupt_);
-    std::uint64_t elements = 0, pairs = 0;
-    std::vector<std::uint64_t> lately(1 << 16, 0);  // most repetitions are caught here, for little
+    const int bits = std::clamp<int>(std::bit_width(pairs), 1, 16);
+    std::vector<std::uint64_t> lately(std::size_t{1} << bits, 0);  // most repetitions are caught here, for little
     for (const Grouped& part : parts) {
         std::size_t added = 0;
         for (std::uint64_t key : part.people)
-            if (std::uint64_t& seen = lately[key >> 48]; seen != key || key == 0) {
+            if (std::uint64_t& seen = lately[key >> (64 - bits)]; seen != key || key == 0) {
                 distinct_people.add(seen = key);
                 ++added;
             }
         distinct_people.added(added);
-        elements += part.degrees.size();
-        pairs += part.people.size();
     }
     Graph graph;
     std::vector<std::uint64_t>& people = graph.people_keys;
@@ -121,7 +124,7 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
             part.people = {};
         });
     }
-    release_free_memory();
+    release_free_memory(pairs);
     graph.begin.reserve(elements + 1);
     graph.holders.reserve(pairs);
     for (Grouped& part : parts) {
