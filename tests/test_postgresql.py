@@ -194,7 +194,7 @@ def test_errors_name_the_way_out_and_quote_no_value(server: str) -> None:
         with pytest.raises(InputError) as caught:
             read(server, **SIDES, sql=sql)
         assert "SECRET" not in str(caught.value)
-        assert caught.value.__context__ is None or "SECRET" not in str(caught.value.__context__)
+        assert caught.value.__context__ is None
 
 
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 import dpdistinct
 from dpdistinct import Contributions, InputError, ParameterError, greedy_curve, matching_curve, read
+from dpdistinct.databases import constant_error
 from dpdistinct.tables import check_readable, open_table
 from inputs import KINDS, TYPES, check_reading, curve_of, parquet_reference, types_of, visits_of
 
@@ -675,6 +676,31 @@ def test_values_of_sqlite_have_the_declared_type_and_lose_nothing(shop: Path) ->
     assert read(shop, sql=summed, person="item", element="more").elements == 4
     with pytest.raises(InputError, match="is it a complete SQLite file, and the sql valid for it"):
         read(shop, sql="SELECT * FROM nothing", person="item", element="price")
+
+
+def test_errors_in_reading_keep_nothing_of_what_they_replace(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('[{"person": SECRET}]')
+    (tmp_path / "t.duckdb").write_text("SECRET" * 1000)
+    (tmp_path / "t.sqlite").write_bytes(b"SQLite format 3\0" + b"SECRET" * 1000)
+    (tmp_path / "t.csv.gz").write_text("SECRET" * 1000)
+    for name in ("t.json", "t.duckdb", "t.sqlite", "t.csv.gz"):
+        with pytest.raises(InputError, match=rf"{name} could not be read; is it ") as caught:
+            read(tmp_path / name, **SIDES)
+        assert caught.value.__context__ is None
+
+
+def test_foreign_errors_become_one_constant() -> None:
+    for error in (
+        RuntimeError("SECRET"),
+        UnicodeDecodeError("utf-8", b"SECRET", 0, 1, ""),
+        OSError("SECRET"),
+    ):
+        with pytest.raises(InputError, match=r"^a constant$"), constant_error("a constant"):
+            raise error
+    with pytest.raises(KeyboardInterrupt), constant_error("a constant"):
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(ParameterError, match=r"^ours$"), constant_error("a constant"):
+        raise ParameterError("ours")
 
 
 def test_nothing_is_written_to_a_database_that_is_read(shop: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,6 +32,21 @@ def bind_database_file(connection: duckdb.DuckDBPyConnection, path: str, sql: st
     return sql or "FROM data"
 
 
+@contextmanager
+def constant_error(message: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes this one error: the text of others may quote the data."""
+    try:
+        yield
+        return
+    except (DpdistinctError, MemoryError):
+        raise
+    except Exception as error:
+        failure: BaseException = InputError(message)
+        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+            failure = KeyboardInterrupt()
+    raise failure from None
+
+
 def is_sqlite(path: str) -> bool:
     """Whether this is a file that begins as SQLite files do."""
     try:
@@ -47,19 +62,13 @@ def quoted(name: str) -> str:
 
 
 def _bind_duckdb(connection: duckdb.DuckDBPyConnection, path: str, sql: str | None) -> None:
-    import duckdb
-
-    try:
+    with constant_error(f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?"):
         connection.execute("ATTACH '" + path.replace("'", "''") + "' AS input (READ_ONLY)")
         connection.execute("USE input")
         names = [row[0] for row in connection.execute("SHOW TABLES").fetchall()]
         name = _only_table(path, names, sql)
         if name is not None:
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
-        return
-    except duckdb.Error:
-        pass
-    raise InputError(f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?")
 
 
 def _only_table(path: str, names: list[str], sql: str | None) -> str | None:
@@ -81,23 +90,22 @@ def _bind_sqlite(connection: duckdb.DuckDBPyConnection, path: str, sql: str | No
     SQLite lets every value have a type of its own, so the type is what the column was declared as,
     and text for an expression.
     """
-    try:
-        with closing(sqlite3.connect(Path(path).absolute().as_uri() + "?mode=ro", uri=True)) as source:
-            source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-            found = [row[0] for row in source.execute(listed) if not row[0].startswith("sqlite_")]
-            name = _only_table(path, found, sql)
-            if name not in (None, "data"):
-                source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
-            source.execute(f"CREATE TEMP VIEW {ROWS} AS {sql or 'SELECT * FROM data'}")
-            info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
-            types = {column: _affinity(declared) for column, declared in info}
-            values = ", ".join(VALUES[kind].format(quoted(column)) for column, kind in types.items())
-            _copy(connection, source.execute(f"SELECT {values} FROM {ROWS}"), types)
-            return
-    except sqlite3.Error:
-        pass
-    raise InputError(f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?")
+    address = Path(path).absolute().as_uri() + "?mode=ro"
+    with (
+        constant_error(f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?"),
+        closing(sqlite3.connect(address, uri=True)) as source,
+    ):
+        source.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        found = [row[0] for row in source.execute(listed) if not row[0].startswith("sqlite_")]
+        name = _only_table(path, found, sql)
+        if name not in (None, "data"):
+            source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
+        source.execute(f"CREATE TEMP VIEW {ROWS} AS {sql or 'SELECT * FROM data'}")
+        info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
+        types = {column: _affinity(declared) for column, declared in info}
+        values = ", ".join(VALUES[kind].format(quoted(column)) for column, kind in types.items())
+        _copy(connection, source.execute(f"SELECT {values} FROM {ROWS}"), types)
 
 
 ROWS = "rows_for_dpdistinct"
@@ -146,11 +154,10 @@ def postgresql(url: str, sql: str | None) -> Iterator[Any]:
         raise InputError(
             "reading from PostgreSQL needs its driver: pip install 'dpdistinct[postgresql]'"
         ) from None
-    try:
-        with dbapi.connect(url) as connection, connection.cursor() as cursor:
-            cursor.execute(sql)
-            yield cursor.fetch_arrow()
-            return
-    except dbapi.Error:
-        pass
-    raise InputError("the database refused: check the URL, the rights and the query")
+    with (
+        constant_error("the database refused: check the URL, the rights and the query"),
+        dbapi.connect(url) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(sql)
+        yield cursor.fetch_arrow()

@@ -12,13 +12,12 @@ import glob
 import gzip
 import os
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.databases import bind_database_file
+from dpdistinct.databases import bind_database_file, constant_error
 from dpdistinct.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,11 +131,8 @@ def _header(path: str) -> str:
 
 
 def _start(path: str) -> bytes:
-    try:
-        with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
-            return bytes(file.read(LONGEST_HEADER))
-    except (OSError, EOFError, zlib.error):
-        raise _unreadable(path) from None
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+        return bytes(file.read(LONGEST_HEADER))
 
 
 def _zst_start(path: str) -> bytes:
@@ -174,21 +170,15 @@ def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
     """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
     import duckdb
 
-    try:
-        yield
-        return
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        failure = _unreadable(name)
-        if sql is not None:
+    with constant_error(f"{name} could not be read; is it complete and of the kind its name says?"):
+        try:
+            yield
+            return
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+            if sql is None:
+                raise
             message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
-            failure = InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
-    except duckdb.Error:
-        failure = _unreadable(name)
-    raise failure
-
-
-def _unreadable(name: str) -> InputError:
-    return InputError(f"{name} could not be read; is it complete and of the kind its name says?")
+        raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
 
 
 def _literal(value: str | list[str]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions, thread_count
 from dpdistinct.databases import is_sqlite, postgresql, quoted
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import bind_files, constant_errors, is_text
 
 if TYPE_CHECKING:
@@ -54,8 +54,12 @@ def read(
     if isinstance(data, Contributions):
         return data
     people, elements = column_names("person", person), column_names("element", element)
-    with open_table(data, sql, _settings(memory_limit, temp_directory, threads)) as table:
-        return Contributions.from_keys(_keys(table, people, elements, is_text(data)), threads=threads)
+    try:
+        with open_table(data, sql, _settings(memory_limit, temp_directory, threads)) as table:
+            return Contributions.from_keys(_keys(table, people, elements, is_text(data)), threads=threads)
+    except DpdistinctError as error:
+        error.__context__ = None  # what it replaced may quote the data
+        raise
 
 
 def check_readable(data: Any, *, person: Columns, element: Columns, sql: str | None, **settings: Any) -> None:
