@@ -48,7 +48,7 @@ struct StreamFailed : std::runtime_error {
 
 struct WrongColumns : std::invalid_argument {
     WrongColumns()
-        : std::invalid_argument("the stream must have two columns of unsigned 64-bit keys: person, element") {}
+        : std::invalid_argument("the stream must have two columns of 64-bit keys: person, element") {}
 };
 
 template <class T>
@@ -61,10 +61,14 @@ struct Released : T {  // calls the release callback at the end of its life
     }
 };
 
-// One column of a batch: row i of the batch, with the offsets and the NULLs of both levels.
+inline bool bit(const std::uint8_t* bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
+
+// One column of a batch: row i of the batch, with the offsets and the NULLs of both levels. Signed
+// keys keep their order as unsigned ones.
 class KeyColumn {
    public:
-    KeyColumn(const ArrowArray& batch, int i) : start_(batch.offset + batch.children[i]->offset) {
+    KeyColumn(const ArrowArray& batch, int i, bool is_signed)
+        : start_(batch.offset + batch.children[i]->offset), flip_(std::uint64_t{is_signed} << 63) {
         const ArrowArray& column = *batch.children[i];
         // A batch that is shorter than it says would send the loops below out of bounds.
         if (batch.length < 0 || batch.offset < 0 || column.offset < 0 || column.n_buffers != 2 ||
@@ -77,12 +81,12 @@ class KeyColumn {
     std::uint64_t operator[](std::int64_t row) const {
         std::uint64_t key;  // Arrow recommends aligned buffers and does not require them
         std::memcpy(&key, keys_ + (start_ + row) * sizeof key, sizeof key);
-        return key;
+        return key ^ flip_;
     }
-    static bool bit(const std::uint8_t* bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
    private:
     std::int64_t start_;
+    std::uint64_t flip_;
     const unsigned char* keys_;
     const std::uint8_t* valid_;
 };
@@ -92,25 +96,28 @@ class KeyColumn {
 template <class OnPair, class OnSlice>
 void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
     constexpr std::int64_t kSlice = 1 << 16;
+    bool is_signed[2];
     {
         Released<ArrowSchema> schema;
         if (stream.get_schema(&stream, &schema) != 0) throw StreamFailed();
         if (std::strcmp(schema.format, "+s") != 0 || schema.n_children != 2) throw WrongColumns();
-        for (int i = 0; i < 2; ++i)
-            if (std::strcmp(schema.children[i]->format, "L") != 0 || schema.children[i]->dictionary)
+        for (int i = 0; i < 2; ++i) {
+            is_signed[i] = std::strcmp(schema.children[i]->format, "l") == 0;
+            if ((!is_signed[i] && std::strcmp(schema.children[i]->format, "L") != 0) || schema.children[i]->dictionary)
                 throw WrongColumns();
+        }
     }
     for (;;) {
         Released<ArrowArray> batch;
         if (stream.get_next(&stream, &batch) != 0) throw StreamFailed();
         if (!batch.release) return;  // the end of the stream
         if (batch.n_children != 2) throw StreamFailed();
-        const KeyColumn people(batch, 0), elements(batch, 1);
+        const KeyColumn people(batch, 0, is_signed[0]), elements(batch, 1, is_signed[1]);
         const auto* rows = batch.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(batch.buffers[0]);
         for (std::int64_t from = 0; from < batch.length; from += kSlice) {
             const std::int64_t end = std::min(batch.length, from + kSlice);
             for (std::int64_t i = from; i < end; ++i)
-                if (people.valid(i) && elements.valid(i) && (!rows || KeyColumn::bit(rows, batch.offset + i)))
+                if (people.valid(i) && elements.valid(i) && (!rows || bit(rows, batch.offset + i)))
                     pair(people[i], elements[i]);
             slice_done(static_cast<std::size_t>(end - from));
         }

@@ -6,12 +6,14 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "arrow.hpp"
 #include "balanced.hpp"
 #include "build.hpp"
 #include "greedy.hpp"
+#include "keys.hpp"
 #include "sampling.hpp"
 
 namespace nb = nanobind;
@@ -74,16 +76,29 @@ std::pair<Counts, Counts> run(Kernel kernel) {
     return {to_numpy(std::move(result.first)), to_numpy(std::move(result.second))};
 }
 
-// Reads a capsule from __arrow_c_stream__ to its end. The stream is moved out of the capsule: who
-// offers the same capsule again gets an error and not an empty table.
-template <class OnPair, class OnSlice>
-void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
+// The stream is moved out of a capsule from __arrow_c_stream__: who offers the same capsule again
+// gets an error and not an empty table.
+ArrowArrayStream stream_of(nb::handle capsule) {
     auto* given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (!given) throw nb::python_error();
     if (!given->release) throw StreamFailed();  // read already
-    Released<ArrowArrayStream> stream;
-    static_cast<ArrowArrayStream&>(stream) = *given;
+    const ArrowArrayStream stream = *given;
     given->release = nullptr;
+    return stream;
+}
+
+nb::capsule key_stream(nb::handle values, int people) {
+    auto keys = std::make_unique<Released<ArrowArrayStream>>();
+    static_cast<ArrowArrayStream&>(*keys) = keys_of(stream_of(values), people);
+    return nb::capsule(keys.release(), "arrow_array_stream",
+                       [](void* p) noexcept { delete static_cast<Released<ArrowArrayStream>*>(p); });
+}
+
+// Reads a capsule to its end.
+template <class OnPair, class OnSlice>
+void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
+    Released<ArrowArrayStream> stream;
+    static_cast<ArrowArrayStream&>(stream) = stream_of(capsule);
     nb::gil_scoped_release no_gil;
     for_each_pair(stream, pair, slice_done);
 }
@@ -119,6 +134,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("people", [](const Graph& g) { return g.people; })
         .def_prop_ro("elements", &Graph::elements)
         .def_prop_ro("pairs", &Graph::pairs);
+    m.def("key_stream", &key_stream, "values"_a.none(), "people"_a);
     m.def("graph_of_stream", &graph_of_stream, "stream"_a.none(), "threads"_a, "max_index"_a = kMaxIndex);
     m.def(
         "balanced_loads",

@@ -96,11 +96,19 @@ class DistinctKeys {
     // The parts in order, each sorted and without repetition. No add() after this.
     std::array<std::vector<Key>, kParts> finish() {
         std::array<std::vector<Key>, kParts> sorted;
-        for_each_part([&](std::size_t i, Interrupt& interrupt) {
-            merge(parts_[i], interrupt);
-            sorted[i] = std::move(parts_[i].kept);
-            parts_[i] = {};
-        });
+        // A few parts at a time, so that what they replace is given back before the next ones grow.
+        constexpr std::size_t kAtOnce = 32;
+        std::size_t keys = waiting_;
+        for (const Part& part : parts_) keys += part.kept.size();
+        for (std::size_t first = 0; first < kParts; first += kAtOnce) {
+            parallel_for(kAtOnce, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+                Part& part = parts_[first + i];
+                merge(part, interrupt);
+                sorted[first + i] = std::move(part.kept);
+                part = {};
+            });
+            release_free_memory(keys);
+        }
         return sorted;
     }
 
@@ -120,41 +128,36 @@ class DistinctKeys {
     }
 
     void merge() {
-        for_each_part([this](std::size_t i, Interrupt& interrupt) { merge(parts_[i], interrupt); });
-    }
-
-    // A few parts at a time, so that what they replace is given back before the next ones grow.
-    template <class Work>
-    void for_each_part(Work work) {
-        constexpr std::size_t kAtOnce = 32;
-        std::size_t keys = 0;
-        for (const Part& part : parts_) keys += part.kept.size() + part.waiting.size();
-        for (std::size_t first = 0; first < kParts; first += kAtOnce) {
-            parallel_for(kAtOnce, threads_, interrupt_,
-                         [&](std::size_t i, Interrupt& interrupt) { work(first + i, interrupt); });
-            release_free_memory(keys);
-        }
+        parallel_for(kParts, threads_, interrupt_,
+                     [this](std::size_t i, Interrupt& interrupt) { merge(parts_[i], interrupt); });
     }
 
     static void merge(Part& part, Interrupt& interrupt) {
-        auto& kept = part.kept;
         auto& fresh = part.waiting;
         {
             std::vector<Key> scratch(fresh.size());
             radix_sort(fresh.data(), fresh.size(), scratch.data(), interrupt);
         }
         fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
-        if (kept.empty()) {
-            kept.assign(fresh.begin(), fresh.end());  // exactly as large as needed
-        } else {
-            std::vector<Key> both(kept.size() + fresh.size());
-            both.erase(std::set_union(kept.begin(), kept.end(), fresh.begin(), fresh.end(), both.begin()),
-                       both.end());
-            if (both.size() < both.capacity() / 8 * 7) both.shrink_to_fit();
-            kept = std::move(both);
-        }
+        merge_into(part.kept, fresh);
         fresh.clear();
-        interrupt.worked(kept.size());
+        interrupt.worked(part.kept.size());
+    }
+
+    // From the back, in place: memory that is new to the process costs more than the moves.
+    static void merge_into(std::vector<Key>& kept, const std::vector<Key>& fresh) {
+        auto old_end = static_cast<std::ptrdiff_t>(kept.size()), fresh_end = static_cast<std::ptrdiff_t>(fresh.size());
+        kept.resize(kept.size() + fresh.size());
+        Key* const keys = kept.data();
+        auto begin = static_cast<std::ptrdiff_t>(kept.size());  // of what is merged already
+        while (fresh_end > 0) {
+            const Key& next = fresh[fresh_end - 1];
+            while (old_end > 0 && keys[old_end - 1] > next) keys[--begin] = keys[--old_end];
+            if (old_end == 0 || keys[old_end - 1] != next) keys[--begin] = next;
+            --fresh_end;
+        }
+        // Each repetition left a gap between the keys that stayed and those that moved.
+        kept.erase(kept.begin() + old_end, kept.begin() + begin);
     }
 
     static constexpr std::size_t kMinRoom = std::size_t{1} << 21;

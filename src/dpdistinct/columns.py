@@ -1,7 +1,7 @@
 """One side of a table as an array whose keys do not depend on the rest of the column.
 
 DuckDB finds the type of a column of Python objects by looking into it. One more person could then
-change the key of everybody's elements (-1 hashes differently as INTEGER and as BIGINT) or merge them
+change the key of everybody's elements (integers, once a single 2^64 makes the column HUGEINT) or merge them
 (large integers, once a single 0.5 makes the column DOUBLE), and no bound on what a person can change
 would hold. So every value is mapped here by a rule that looks at this value alone.
 """

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from dpdistinct import _core
 from dpdistinct.columns import column
 from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.keys import Keys
 
 
 class ArrowStream(Protocol):
@@ -54,16 +55,12 @@ class Contributions:
         import duckdb
 
         with suppress(duckdb.Error), duckdb.connect() as connection:
-            keys = connection.sql(
-                "SELECT hash(person), hash(element) FROM sides "
-                "WHERE person IS NOT NULL AND element IS NOT NULL"
-            )
-            return cls.from_keys(keys, threads=threads)
+            return cls.from_keys(Keys(connection.sql("FROM sides"), ["person"], ["element"]), threads=threads)
         raise InputError("reading people and elements failed")  # DuckDB's own text may quote a value
 
     @classmethod
     def from_keys(cls, stream: ArrowStream, *, threads: int | None = None) -> Contributions:
-        """From an Arrow stream of two columns of unsigned 64-bit keys: person, then element.
+        """From an Arrow stream of two columns of 64-bit keys, signed or not: person, then element.
 
         Equal values must have equal keys. Rows may repeat, in any order, and one with a NULL is left
         out; the memory needed follows the distinct pairs. The result does not depend on `threads`

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.keys import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,11 +55,6 @@ def is_sqlite(path: str) -> bool:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError:
         return False
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _bind_duckdb(connection: duckdb.DuckDBPyConnection, path: str, sql: str | None) -> None:

@@ -1,4 +1,4 @@
-"""From any table to Contributions: DuckDB reads it and hashes people and elements.
+"""From any table to Contributions: DuckDB reads it, and the core hashes people and elements.
 
 What a value *is* follows from the column's type and from the value alone, never from the other
 rows: text files are read as text, because a type guessed from a sample would let one person's row
@@ -15,9 +15,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions, thread_count
-from dpdistinct.databases import is_sqlite, postgresql, quoted
+from dpdistinct.databases import is_sqlite, postgresql
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import bind_files, constant_errors, is_text
+from dpdistinct.keys import Keys
 
 if TYPE_CHECKING:
     import duckdb
@@ -98,25 +99,9 @@ def column_names(parameter: str, columns: Any) -> list[str]:
     return list(names)
 
 
-def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str], text: bool) -> Any:
-    """The relation of (person key, element key)."""
-    names = [_find(name, table.columns, text) for name in (*people, *elements)]
-    complete = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
-    kinds = dict(zip(table.columns, table.types, strict=True))
-    values = [f"{quoted(name)}::VARCHAR" if _hashed_as_text(kinds[name]) else quoted(name) for name in names]
-    sides = (f"hash({', '.join(side)})" for side in (values[: len(people)], values[len(people) :]))
-    return table.filter(complete).project(", ".join(sides))
-
-
-def _hashed_as_text(kind: Any) -> bool:
-    """Whether DuckDB's hash is not fit for the type.
-
-    It takes the number of an ENUM's value, which may follow from the rows; and all 128-bit integers
-    with equal halves, such as 0 and -1, have one hash.
-    """
-    return kind.id in {"enum", "hugeint", "uhugeint"} or (
-        kind.id == "decimal" and dict(kind.children)["precision"] > 18
-    )
+def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str], text: bool) -> Keys:
+    people, elements = ([_find(name, table.columns, text) for name in side] for side in (people, elements))
+    return Keys(table, people, elements)
 
 
 def _find(name: str, columns: list[str], text: bool) -> str:
