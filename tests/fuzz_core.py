@@ -112,7 +112,9 @@ def small_limit(rng: random.Random) -> None:
     stream = RawStream([keys_batch(rows)])  # owns what the capsule points to
     fits = max(len(table), len(naive.elements_of(table))) <= limit
     try:
-        graph = _core.graph_of_stream(stream.__arrow_c_stream__(), 2, max_index=limit)
+        builder = _core.GraphBuilder(2)
+        builder.add(stream.__arrow_c_stream__())
+        graph = builder.graph(limit)
     except OverflowError:
         expect(not fits, "too large, and it is not")
         raise

@@ -247,11 +247,43 @@ def test_a_duckdb_relation_is_a_stream_of_keys() -> None:
     assert shape_of(Contributions.from_keys(relation)) == (10, 25, 50)
 
 
+def graph_of(rows: pa.RecordBatch, max_index: int) -> _core.Graph:
+    builder = _core.GraphBuilder(1)
+    builder.add(rows.__arrow_c_stream__())
+    return builder.graph(max_index)
+
+
+def test_several_streams_are_one_table() -> None:
+    rows = sorted(random_rows(np.random.default_rng(20231221), 20, 30, 200), key=lambda row: (row[1], row[0]))
+    parts = [batch_of(rows[start : start + 17]) for start in range(0, len(rows), 17)]
+    assert shape_of(Contributions.from_keys(*parts)) == shape_of(contributions_of(rows))
+    expected = greedy_curve(contributions_of(rows)).values(30).tolist()
+    assert greedy_curve_of_sorted(*parts).values(30).tolist() == expected
+    with pytest.raises(InputError, match="sorted"):
+        greedy_curve_of_sorted(*reversed(parts))
+    assert shape_of(Contributions.from_keys()) == (0, 0, 0)
+    assert greedy_curve_of_sorted().values(3).tolist() == [0, 0, 0]
+
+
+def test_signed_keys_keep_their_order() -> None:
+    signed = np.sort(np.random.default_rng(20231222).integers(-(2**63), 2**63, 300))
+    unsigned = (signed.astype(object) + 2**63).astype(np.uint64)
+    people = np.arange(300) % 7 - 3
+    columns = {
+        kind: pa.table({"p": people + (3 if kind == "unsigned" else 0), "e": keys})
+        for kind, keys in (("signed", signed), ("unsigned", unsigned))
+    }
+    columns["unsigned"] = columns["unsigned"].set_column(0, "p", columns["unsigned"]["p"].cast(pa.uint64()))
+    curves = [greedy_curve_of_sorted(table).values(50).tolist() for table in columns.values()]
+    assert curves[0] == curves[1]
+    assert curves[0] == greedy_curve(Contributions.from_keys(columns["signed"])).values(50).tolist()
+
+
 def test_more_people_or_elements_than_the_numbers_hold_are_an_error() -> None:
     assert _core.MAX_INDEX == 2**31 - 1
     three_people = batch_of([(1, 1), (2, 1), (3, 2)])
     three_elements = batch_of([(1, 1), (2, 2), (1, 3)])
     for rows in (three_people, three_elements):
         with pytest.raises(OverflowError, match=r"2\^31 or more people or elements.*greedy_curve_of_sorted"):
-            _core.graph_of_stream(rows.__arrow_c_stream__(), 1, max_index=2)
-        assert _core.graph_of_stream(rows.__arrow_c_stream__(), 1, max_index=3).pairs == 3
+            graph_of(rows, max_index=2)
+        assert graph_of(rows, max_index=3).pairs == 3

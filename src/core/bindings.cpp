@@ -103,27 +103,29 @@ void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
     for_each_pair(stream, pair, slice_done);
 }
 
-Graph graph_of_stream(nb::handle capsule, unsigned threads, std::uint64_t max_index) {
-    Interrupt interrupt = python_interrupt();
-    GraphBuilder builder(threads, interrupt);
-    read(
-        capsule, [&](std::uint64_t person, std::uint64_t element) { builder.add(person, element); },
-        [&](std::size_t rows) { builder.added(rows); });
-    nb::gil_scoped_release no_gil;
-    return builder.finish(max_index);
-}
+struct Builder {
+    explicit Builder(unsigned threads) : builder(threads, interrupt) {}
 
-std::pair<Counts, Counts> greedy_loads_of_sorted(nb::handle capsule) {
-    return run([&](Interrupt& interrupt) {
-        SortedGreedy greedy;
-        {
-            nb::gil_scoped_acquire gil;
-            read(
-                capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
-                [&](std::size_t rows) { interrupt.worked(rows); });
-        }
-        return greedy.finish();
-    });
+    void add(nb::handle capsule) {
+        read(
+            capsule, [&](std::uint64_t person, std::uint64_t element) { builder.add(person, element); },
+            [&](std::size_t rows) { builder.added(rows); });
+    }
+
+    Graph graph(std::uint64_t max_index) {
+        nb::gil_scoped_release no_gil;
+        return builder.finish(max_index);
+    }
+
+    Interrupt interrupt = python_interrupt();
+    GraphBuilder builder;
+};
+
+void add_stream(SortedGreedy& greedy, nb::handle capsule) {
+    Interrupt interrupt = python_interrupt();
+    read(
+        capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
+        [&](std::size_t rows) { interrupt.worked(rows); });
 }
 
 }  // namespace
@@ -135,7 +137,10 @@ NB_MODULE(_core, m) {
         .def_prop_ro("elements", &Graph::elements)
         .def_prop_ro("pairs", &Graph::pairs);
     m.def("key_stream", &key_stream, "values"_a.none(), "people"_a);
-    m.def("graph_of_stream", &graph_of_stream, "stream"_a.none(), "threads"_a, "max_index"_a = kMaxIndex);
+    nb::class_<Builder>(m, "GraphBuilder")
+        .def(nb::init<unsigned>(), "threads"_a)
+        .def("add", &Builder::add, "stream"_a.none())
+        .def("graph", &Builder::graph, "max_index"_a = kMaxIndex);
     m.def(
         "balanced_loads",
         [](const Graph& g, unsigned threads) {
@@ -145,7 +150,10 @@ NB_MODULE(_core, m) {
     m.def(
         "greedy_loads",
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
-    m.def("greedy_loads_of_sorted", &greedy_loads_of_sorted, "stream"_a.none());
+    nb::class_<SortedGreedy>(m, "SortedGreedy")
+        .def(nb::init<>())
+        .def("add", &add_stream, "stream"_a.none())
+        .def("loads", [](SortedGreedy& greedy) { return run([&](Interrupt&) { return greedy.finish(); }); });
     m.def(
         "best_ranks",
         [](const Graph& g, std::array<std::uint64_t, 4> secret) {

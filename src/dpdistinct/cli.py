@@ -86,6 +86,7 @@ def _options(
         "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
         "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
         "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+        "count visits.parquet --person user_id --element url --method greedy --engine spark",
     )
 )
 def count(
@@ -111,19 +112,25 @@ def count(
         str,
         typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw."),
     ] = "",
+    engine: Annotated[
+        str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")
+    ] = "duckdb",
     memory_limit: MemoryLimit = None,
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
     """One private answer: a lower bound for the number of distinct elements, with its confidence."""
     from dpdistinct.parameters import check_parameters
-    from dpdistinct.release import count_distinct
+    from dpdistinct.release import Release, count_distinct
+    from dpdistinct.tables import check_readable
 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
     if (ledger is None) != (dataset is None):
         raise ParameterError("ledger and dataset go together: --ledger FILE --dataset NAME")
+    if engine not in ("duckdb", "spark"):
+        raise ParameterError(f"engine must be duckdb or spark, got {engine!r}")
     query: dict[str, Any] = {"person": person, "element": element, "sql": sql}
     reading: dict[str, Any] = {
         "memory_limit": memory_limit,
@@ -132,18 +139,31 @@ def count(
     }
     asked: dict[str, Any] = vars(parameters)
 
-    def compute() -> Any:
-        return count_distinct(_source(data), **query, **asked, **reading)
+    with _progress("counting") as step:
+        if engine == "spark":
+            from dpdistinct import spark
 
-    with _progress("counting"):
+            step("starting Spark")
+            rows = spark.open_files(data, sql)
+            columns: dict[str, Any] = {"person": person, "element": element}
+            spark.check_columns(rows, **columns)
+
+            def compute() -> Release:
+                return spark.count_distinct(rows, **columns, **asked, **reading, progress=step)
+
+        else:
+            # A mistyped column must not cost the budget; the schema is public.
+            if ledger is not None:
+                check_readable(_source(data), **query, **reading)
+
+            def compute() -> Release:
+                return count_distinct(_source(data), **query, **asked, **reading)
+
         if ledger is None:
             release = compute()
         else:
             from dpdistinct.ledger import Ledger
-            from dpdistinct.tables import check_readable
 
-            # A mistyped column must not cost the budget; the schema is public.
-            check_readable(_source(data), **query, **reading)
             assert dataset is not None
             # The query belongs to the identity of a request; its text may name what is private.
             digest = None if sql is None else hashlib.sha256(sql.encode()).hexdigest()

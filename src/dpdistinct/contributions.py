@@ -59,15 +59,22 @@ class Contributions:
         raise InputError("reading people and elements failed")  # DuckDB's own text may quote a value
 
     @classmethod
-    def from_keys(cls, stream: ArrowStream, *, threads: int | None = None) -> Contributions:
-        """From an Arrow stream of two columns of 64-bit keys, signed or not: person, then element.
+    def from_keys(cls, *streams: ArrowStream, threads: int | None = None) -> Contributions:
+        """From Arrow streams of two columns of 64-bit keys, signed or not: person, then element.
 
         Equal values must have equal keys. Rows may repeat, in any order, and one with a NULL is left
         out; the memory needed follows the distinct pairs. The result does not depend on `threads`
         (default: all cores). More than 2^31 people or elements raise OverflowError.
         """
-        count = thread_count(threads)
-        return cls(read_stream(stream, lambda capsule: _core.graph_of_stream(capsule, count)))
+        return cls.from_parts(streams, threads=threads)
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[ArrowStream], *, threads: int | None = None) -> Contributions:
+        """The same, from streams that are made one after the other."""
+        builder = _core.GraphBuilder(thread_count(threads))
+        for part in parts:
+            read_stream(part, builder.add)
+        return cls(builder.graph())
 
     @property
     def people(self) -> int:

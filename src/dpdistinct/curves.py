@@ -8,6 +8,7 @@ never lowers it (docs/proofs/curves.md; tests/test_sensitivity.py).
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,14 +101,22 @@ def greedy_curve(contributions: Contributions) -> Curve:
     return Curve.of_loads(*_core.greedy_loads(contributions._graph))
 
 
-def greedy_curve_of_sorted(stream: ArrowStream) -> Curve:
-    """The same curve from an Arrow stream of keys sorted by element, then by person.
+def greedy_curve_of_sorted(*streams: ArrowStream) -> Curve:
+    """The same curve from Arrow streams of keys sorted by element, then by person.
 
-    Columns: person, then element, unsigned 64-bit. Memory follows the people alone, so the table
-    may be far larger than memory; whoever sorts it (DuckDB, Spark) may do so on disk. Keys that
-    fall are an error, never a wrong count.
+    Columns: person, then element, 64-bit integers. Several streams are one, in their order. Memory
+    follows the people alone, so the table may be far larger than memory; whoever sorts it (DuckDB,
+    Spark) may do so on disk. Keys that fall are an error, never a wrong count.
     """
-    return Curve.of_loads(*read_stream(stream, _core.greedy_loads_of_sorted))
+    return greedy_curve_of_parts(streams)
+
+
+def greedy_curve_of_parts(parts: Iterable[ArrowStream]) -> Curve:
+    """The same, with parts that are made one after the other."""
+    greedy = _core.SortedGreedy()
+    for part in parts:
+        read_stream(part, greedy.add)
+    return Curve.of_loads(*greedy.loads())
 
 
 def sampling_curve(contributions: Contributions) -> Curve:

@@ -34,7 +34,7 @@ HIVE = "hive_types_autocast = false"  # the names of folders are text too
 def bind_files(connection: duckdb.DuckDBPyConnection, places: list[str], sql: str | None) -> str:
     """Makes the files known as `data`. Returns the query that is left for DuckDB to answer."""
     paths = [path for place in places for path in _matches(place)]
-    files = _literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
+    files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
     suffix = _suffix(paths[0])
     if any(_suffix(path) != suffix for path in paths):
         raise InputError("the files must be of one kind")
@@ -106,10 +106,10 @@ def _csv_options(paths: list[str], suffix: str) -> str:
         names = []
     if not names or not all(names) or len(set(map(str.lower, names))) < len(names):
         raise InputError(f"the columns of {paths[0]} must have names, all different, in one header line")
-    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     # Not strict: otherwise a stray quote or line end in one row takes thousands of others with it.
     return (
-        f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {_literal(delimiter)}, "
+        f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {literal(delimiter)}, "
         "quote = '\"', escape = '\"', allow_quoted_nulls = false, strict_mode = false, ignore_errors = true"
     )
 
@@ -161,7 +161,7 @@ def _json_options(connection: duckdb.DuckDBPyConnection, files: str, suffix: str
     names = {name.lower(): name for (name,) in reversed(keys) if name}
     if not names:
         raise InputError("the file has no JSON objects with names")
-    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names.values())
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names.values())
     return f"columns = {{{columns}}}, {layout}"
 
 
@@ -181,7 +181,8 @@ def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
         raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
 
 
-def _literal(value: str | list[str]) -> str:
+def literal(value: str | list[str]) -> str:
+    """Text, or a list of it, as SQL writes it."""
     if isinstance(value, list):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(literal, value)) + "]"
     return "'" + value.replace("'", "''") + "'"

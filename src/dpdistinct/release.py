@@ -14,7 +14,7 @@ from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, warm_up
 from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
-from dpdistinct.tables import Columns, column_names, read
+from dpdistinct.tables import Columns, column_names, read, read_greedy_curve
 
 CURVES: dict[Method, Callable[[Contributions], Curve]] = {
     "matching": matching_curve,
@@ -92,17 +92,18 @@ def count_distinct(
         raise ParameterError("person and element must name columns of the data")
     names = column_names("element", element)
     warm_up()
-    contributions = read(
-        data,
-        person=person,
-        element=names,
-        sql=sql,
-        memory_limit=memory_limit,
-        temp_directory=temp_directory,
-        threads=threads,
-    )
-    release = release_curve(CURVES[parameters.method](contributions), parameters)
-    return replace(release, element=", ".join(names))
+    how: dict[str, Any] = {
+        "person": person,
+        "element": names,
+        "sql": sql,
+        "memory_limit": memory_limit,
+        "temp_directory": temp_directory,
+        "threads": threads,
+    }
+    # Greedy needs the pairs only once and in order, so they need not fit into the memory.
+    on_disk = parameters.method == "greedy" and memory_limit is not None
+    curve = read_greedy_curve(data, **how) if on_disk else CURVES[parameters.method](read(data, **how))
+    return replace(release_curve(curve, parameters), element=", ".join(names))
 
 
 def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:

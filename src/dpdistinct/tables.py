@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions, thread_count
+from dpdistinct.curves import Curve, greedy_curve_of_sorted
 from dpdistinct.databases import is_sqlite, postgresql
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import bind_files, constant_errors, is_text
@@ -50,17 +52,38 @@ def read(
     or a postgresql:// URL. person and element: a column, or several that count together.
     sql: a SELECT that prepares the rows; the input is the table `data` in it. It is trusted: what
     is protected is each person's rows of its result.
-    memory_limit (such as "1GB") and temp_directory go to DuckDB.
+    memory_limit (such as "1GB") is what DuckDB may use; what exceeds it goes to a private folder in
+    temp_directory, which is deleted at the end.
     """
     if isinstance(data, Contributions):
         return data
-    people, elements = column_names("person", person), column_names("element", element)
-    try:
-        with open_table(data, sql, _settings(memory_limit, temp_directory, threads)) as table:
-            return Contributions.from_keys(_keys(table, people, elements, is_text(data)), threads=threads)
-    except DpdistinctError as error:
-        error.__context__ = None  # what it replaced may quote the data
-        raise
+    settings = _settings(memory_limit, temp_directory, threads)
+    with open_keys(data, person=person, element=element, sql=sql, settings=settings) as keys:
+        return Contributions.from_keys(keys, threads=threads)
+
+
+def read_greedy_curve(
+    data: Any,
+    *,
+    person: Columns,
+    element: Columns,
+    sql: str | None = None,
+    memory_limit: str | None = None,
+    temp_directory: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+) -> Curve:
+    """The greedy curve of a table whose pairs need not fit into memory: DuckDB sorts them on disk.
+
+    Parameters as for `read`. Equal to greedy_curve(read(...)); the memory that is needed beyond
+    memory_limit follows the people alone.
+    """
+    settings = _settings(memory_limit, temp_directory, threads)
+    with (
+        open_keys(data, person=person, element=element, sql=sql, settings=settings) as keys,
+        _connect(settings | {"preserve_insertion_order": "true"}) as sorter,
+    ):
+        sorter.register("keys", keys)
+        return greedy_curve_of_sorted(sorter.sql("SELECT person, element FROM keys ORDER BY element, person"))
 
 
 def check_readable(data: Any, *, person: Columns, element: Columns, sql: str | None, **settings: Any) -> None:
@@ -68,13 +91,12 @@ def check_readable(data: Any, *, person: Columns, element: Columns, sql: str | N
 
     The settings are memory_limit, temp_directory and threads.
     """
-    people, elements = column_names("person", person), column_names("element", element)
     place = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
     if is_sqlite(place) or (place.startswith(DATABASE_URLS) and sql is not None):
         inner = "SELECT * FROM data" if sql is None else sql.strip().rstrip(";")
         sql = f"SELECT * FROM ({inner}\n) AS asked LIMIT 0"
-    with open_table(data, sql, _settings(**settings)) as table:
-        _keys(table, people, elements, is_text(data))
+    with open_keys(data, person=person, element=element, sql=sql, settings=_settings(**settings)):
+        pass
 
 
 def _settings(
@@ -99,12 +121,24 @@ def column_names(parameter: str, columns: Any) -> list[str]:
     return list(names)
 
 
-def _keys(table: duckdb.DuckDBPyRelation, people: list[str], elements: list[str], text: bool) -> Keys:
-    people, elements = ([_find(name, table.columns, text) for name in side] for side in (people, elements))
-    return Keys(table, people, elements)
+@contextmanager
+def open_keys(
+    data: Any, *, person: Columns, element: Columns, sql: str | None, settings: dict[str, str]
+) -> Iterator[Keys]:
+    """The keys of the table's rows, to be read while the context lasts."""
+    people, elements = column_names("person", person), column_names("element", element)
+    try:
+        with open_table(data, sql, settings) as table:
+            who, what = (
+                [find_column(n, table.columns, is_text(data)) for n in side] for side in (people, elements)
+            )
+            yield Keys(table, who, what)
+    except DpdistinctError as error:
+        error.__context__ = None  # what it replaced may quote the data
+        raise
 
 
-def _find(name: str, columns: list[str], text: bool) -> str:
+def find_column(name: str, columns: list[str], text: bool) -> str:
     """The column of this name; SQL's names know no case."""
     if name in columns:
         return name
@@ -134,20 +168,30 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
         assert table is not None  # a SELECT has a result
         yield table
         return
-    try:
-        connection = duckdb.connect(config=dict(settings))
-    except duckdb.Error:  # nothing but the settings has been looked at
-        if "memory_limit" not in settings:
-            raise InputError("DuckDB, which reads the table, does not start here") from None
-        limit = settings["memory_limit"]
-        raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {limit!r}") from None
-    with ExitStack() as sources, connection:
-        connection.execute("SET enable_progress_bar = false")
+    with ExitStack() as sources, _connect(settings) as connection:
         query = _bind(connection, sources, data, sql)
         with constant_errors("the table", sql):
             table = connection.sql(query)
         assert table is not None  # a SELECT has a result
         yield table
+
+
+@contextmanager
+def _connect(settings: dict[str, str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=settings.get("temp_directory")) as folder:
+        try:
+            connection = duckdb.connect(config={**settings, "temp_directory": folder})
+        except duckdb.Error:  # nothing but the settings has been looked at
+            if "memory_limit" not in settings:
+                raise InputError("DuckDB, which reads the table, does not start here") from None
+            limit = settings["memory_limit"]
+            raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {limit!r}") from None
+        with connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
 
 
 def _check_select(sql: str) -> None:

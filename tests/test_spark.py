@@ -1,0 +1,425 @@
+"""Apache Spark: the same keys, the same curves, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dpdistinct
+from dpdistinct import InputError, ParameterError, greedy_curve, matching_curve
+from inputs import KINDS, TYPES, check_reading, curve_of, parquet_reference, visits_of
+from keyed import SECRET, assert_tells_nothing
+from shapes import chain, corridors, random_links, random_rows, staircase
+
+pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark")
+if not shutil.which("java") and "JAVA_HOME" not in os.environ:
+    pytest.skip("there is no Java", allow_module_level=True)
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import explode
+
+import dpdistinct.spark
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+ROOT = Path(__file__).resolve().parent.parent
+SIDES = {"person": "person", "element": "element"}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.timeType.enabled": "true",
+        "spark.sql.session.timeZone": "America/New_York",  # must not matter
+        "spark.hadoop.fs.viewfs.mounttable.elsewhere.link./temp": "file:///tmp",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def private_temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Whatever is put into the folder for temporary files must be gone at the end."""
+    folder = tmp_path / "temp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def whole(curve: dpdistinct.Curve) -> tuple[list[int], list[int]]:
+    """The curve for every bound."""
+    return curve._bounds.tolist(), curve._counts.tolist()
+
+
+def on_spark(df: DataFrame) -> dict[str, Any]:
+    return {
+        "greedy": whole(dpdistinct.spark.greedy_curve(df, **SIDES)),
+        "matching": whole(matching_curve(dpdistinct.spark.read(df, **SIDES))),
+    }
+
+
+def here(source: Any) -> dict[str, Any]:
+    contributions = dpdistinct.read(source, **SIDES)
+    return {"greedy": whole(greedy_curve(contributions)), "matching": whole(matching_curve(contributions))}
+
+
+NOT_ON_SPARK = {
+    "INTEGER[]",
+    "TIMESTAMP_NS",
+    "UUID",
+}  # no keys for lists; Spark's Parquet knows not the others
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TYPES if kind not in NOT_ON_SPARK])
+def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    path = KINDS["Parquet"].write(visits_of(kind).connection, tmp_path)
+    df = spark.read.parquet(path)
+    check_reading(kind, df, read=dpdistinct.spark.read)
+    assert curve_of(dpdistinct.spark.greedy_curve(df, **SIDES)) == parquet_reference(kind)[1]
+
+
+@pytest.mark.parametrize(
+    "kind", ["CSV", "TSV", "all quoted", "CSV.gz", "JSON lines", "JSON lines.gz", "Parquet", "Parquet list"]
+)
+@pytest.mark.parametrize("column", ["VARCHAR", "BIGINT"])
+@pytest.mark.usefixtures("spark")
+def test_every_kind_of_file_has_the_same_keys_on_spark(tmp_path: Path, kind: str, column: str) -> None:
+    written = KINDS[kind].write(visits_of(column).connection, tmp_path)
+    paths = list(map(str, written)) if isinstance(written, list) else [str(written)]
+    df = dpdistinct.spark.open_files(paths, None)
+    check_reading(column, df, read=dpdistinct.spark.read)
+    local = dpdistinct.read(written, **SIDES)
+    assert whole(dpdistinct.spark.greedy_curve(df, **SIDES)) == whole(greedy_curve(local))
+
+
+def pairs(rows: Any) -> pa.Table:
+    if isinstance(rows, pa.RecordBatch):
+        return pa.Table.from_batches([rows.rename_columns(["person", "element"])])
+    people, elements = zip(*rows, strict=True)
+    text = isinstance(people[0], str)
+    kind = pa.string() if text else pa.uint64()
+    return pa.table({"person": pa.array(people, kind), "element": pa.array(elements, kind)})
+
+
+def texts() -> pa.Table:
+    random = np.random.default_rng(1)
+    alphabet = ["é", "e\u0301", "日", "本", "🙂", "\U0010ffff", "\u0000", " ", "ß", "A", "a", ""]
+    words = ["".join(random.choice(alphabet, random.integers(0, 40))) for _ in range(300)]
+    return pa.table({"person": random.choice(words, 2000), "element": random.choice(words, 2000)})
+
+
+def with_nulls() -> pa.Table:
+    random = np.random.default_rng(2)
+    sides = random.integers(0, 60, (2, 3000))
+    missing = random.random((2, 3000)) < 0.2
+    return pa.table({n: pa.array(v, mask=m) for n, v, m in zip(SIDES, sides, missing, strict=True)})
+
+
+RANDOM = np.random.default_rng(3)
+TABLES: dict[str, Any] = {
+    "empty": lambda: pa.table({"person": pa.array([], pa.string()), "element": pa.array([], pa.string())}),
+    "one row": lambda: pairs([("a", "b")]),
+    "unicode": texts,
+    "NULLs": with_nulls,
+    "duplicates": lambda: pairs(random_rows(RANDOM, 30, 40, 200) * 20),
+    "a chain": lambda: pairs(chain(400)),
+    "a staircase": lambda: pairs(staircase(25)),
+    "corridors": lambda: pairs(corridors(15, crowd=5)),
+    "random links": lambda: pairs(random_links(RANDOM, 300, 500)),
+    "skewed": lambda: pairs(random_rows(RANDOM, 2000, 3000, 20_000, skew=1.0)),
+    "complete": lambda: pairs([(p, e) for p in range(60) for e in range(70)]),
+    "one element held by everybody": lambda: pairs([(p, 7) for p in range(5000)]),
+    "one giant": lambda: pairs([(0, e) for e in range(5000)] + [(p, p) for p in range(1, 200)]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_the_same_curves_here_and_on_spark(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "table.parquet"
+    duckdb.from_arrow(TABLES[name]()).write_parquet(str(path))
+    assert on_spark(spark.read.parquet(str(path))) == here(path)
+
+
+TOKENS = ROOT.parent / "shared" / "data"
+TPCH = ("PS.AQ", "L.EP", "O.OD", "L.RD")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(TOKENS.glob("*_tokens.parquet")), ids=lambda path: path.stem)
+def test_token_sets_have_the_same_curves(spark: SparkSession, path: Path) -> None:
+    df = spark.read.parquet(str(path)).select("person", explode("tokens").alias("element"))
+    assert on_spark(df) == here(duckdb.sql(f"SELECT person, unnest(tokens) AS element FROM '{path}'"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TPCH)
+def test_tpch_at_scale_1_has_the_same_curves(spark: SparkSession, tmp_path: Path, task: str) -> None:
+    sys.path.append(str(ROOT / "benchmarks"))
+    graphs = pytest.importorskip("graphs")
+    path = tmp_path / "tpch.parquet"
+    graphs.tpch(task).write_parquet(str(path))
+    assert on_spark(spark.read.parquet(str(path))) == here(path)
+
+
+def test_several_columns_structs_and_names_that_need_quotes(spark: SparkSession) -> None:
+    df = spark.sql(
+        "SELECT named_struct('a', id % 3, 'b', named_struct('c', IF(id % 5 = 0, NULL, 'x'))) "
+        "AS `the ``person``.x`, id % 7 AS one, CAST(id % 4 AS STRING) AS Two FROM range(100)"
+    )
+    same = duckdb.sql(
+        """SELECT {'a': id % 3, 'b': {'c': CASE WHEN id % 5 = 0 THEN NULL ELSE 'x' END}} AS "the `person`.x",
+        id % 7 AS one, (id % 4)::VARCHAR AS Two FROM range(100) t(id)"""
+    )
+    sides = {"person": "the `person`.x", "element": ["one", "two"]}
+    local = dpdistinct.read(same, **sides)
+    assert (local.people, local.elements) == (6, 28)
+    assert whole(dpdistinct.spark.greedy_curve(df, **sides)) == whole(greedy_curve(local))
+
+
+def test_floats_with_two_zeros_and_many_nans(spark: SparkSession) -> None:
+    values = "(0.0D), (-0.0D), (double('NaN')), (-double('NaN')), (double('Infinity')), (1.5D)"
+    df = spark.sql(f"SELECT col1 AS person, CAST(col1 AS FLOAT) AS element FROM VALUES {values}")
+    read = dpdistinct.spark.read(df, **SIDES)
+    assert (read.people, read.elements, read.pairs) == (4, 4, 4)
+
+
+@pytest.mark.parametrize("method", ["matching", "greedy", "sampling"])
+def test_a_release_says_what_a_local_one_says(spark: SparkSession, method: Any) -> None:
+    df = spark.range(3000).selectExpr("id % 100 AS person", "id AS element")
+    steps: list[str] = []
+    release = dpdistinct.spark.count_distinct(
+        df,
+        **SIDES,
+        epsilon=50.0,
+        beta=0.01,
+        method=method,
+        mechanism="fixed",
+        max_bound=30,
+        progress=steps.append,
+    )
+    local = dpdistinct.count_distinct(
+        df.toArrow(), **SIDES, epsilon=50.0, beta=0.01, method=method, mechanism="fixed", max_bound=30
+    )
+    drawn = {"lower_bound", "estimate"}
+    assert {k: v for k, v in release.to_dict().items() if k not in drawn} == {
+        k: v for k, v in local.to_dict().items() if k not in drawn
+    }
+    assert abs(release.estimate - 3000) < 100
+    assert steps[0] == "sorting on the cluster"
+    assert steps[1:] == [f"counting, part {i} of 3" for i in (1, 2, 3)]
+
+
+def failing(spark: SparkSession) -> DataFrame:
+    """A DataFrame that fails at a row, with an error that quotes it."""
+    return spark.sql(
+        f"SELECT id AS person, CAST(IF(id = 700, '{SECRET}', '1') AS INT) AS element FROM range(1000)"
+    )
+
+
+@pytest.mark.parametrize("read", [dpdistinct.spark.greedy_curve, dpdistinct.spark.read])
+def test_an_error_of_spark_is_not_quoted(spark: SparkSession, read: Any) -> None:
+    with pytest.raises(InputError, match="Spark could not sort the keys") as caught:
+        read(failing(spark), **SIDES)
+    assert_tells_nothing(caught.value)
+
+
+def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) -> None:
+    df = spark.sql("SELECT 1 AS person, array(1) AS element")
+    with pytest.raises(InputError, match="column 'element' has a type that has no key on Spark"):
+        dpdistinct.spark.count_distinct(df, **SIDES)
+    with pytest.raises(InputError, match="no column 'elements'; did you mean 'element'"):
+        dpdistinct.spark.count_distinct(df, person="person", element="elements")
+    with pytest.raises(ParameterError, match="df must be a DataFrame of a Spark session"):
+        dpdistinct.spark.count_distinct([(1, 2)], **SIDES)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="temp_directory /nowhere cannot be written to"):
+        dpdistinct.spark.greedy_curve(spark.range(3), person="id", element="id", temp_directory="/nowhere")
+    with pytest.raises(ParameterError, match="memory_limit must be a size such as 500MB or 2GB, got 'much'"):
+        dpdistinct.spark.read(spark.range(3), person="id", element="id", memory_limit="much")
+
+
+def test_too_many_pairs_for_the_driver_name_greedy_and_magnitudes(spark: SparkSession) -> None:
+    df = spark.range(47_110).selectExpr("id % 100 AS person", "id AS element")
+    with pytest.raises(
+        InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*method greedy"
+    ) as caught:
+        dpdistinct.spark.count_distinct(df, **SIDES, memory_limit="1MB")
+    assert_tells_nothing(caught.value)
+    assert dpdistinct.spark.read(df, **SIDES, memory_limit="10MB").pairs == 47_110
+    dpdistinct.spark.count_distinct(df, **SIDES, memory_limit="1MB", method="greedy")
+
+
+def test_a_cluster_needs_a_place_that_all_can_reach(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://somewhere:7077")
+    with pytest.raises(ParameterError, match="temp_directory must be given on a cluster"):
+        dpdistinct.spark.greedy_curve(spark.range(3), person="id", element="id")
+
+
+def test_keys_may_go_through_another_file_system(spark: SparkSession, private_temp: Path) -> None:
+    df = spark.range(3000).selectExpr("id % 100 AS person", "id % 700 AS element")
+    place = f"viewfs://elsewhere{str(private_temp).replace('/tmp', '/temp', 1)}"
+    assert str(private_temp).startswith("/tmp/")
+    for temp_directory in (place, f"{place}/", private_temp.as_uri(), str(private_temp)):
+        curve = dpdistinct.spark.greedy_curve(df, **SIDES, temp_directory=temp_directory)
+        assert whole(curve) == whole(greedy_curve(dpdistinct.read(df.toArrow(), **SIDES)))
+        assert list(private_temp.iterdir()) == []
+    with pytest.raises(InputError, match="Spark could not sort"):
+        dpdistinct.spark.greedy_curve(failing(spark), **SIDES, temp_directory=place)
+
+
+def test_parts_in_the_wrong_order_are_an_error(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    df = spark.range(3000).selectExpr("id % 100 AS person", "id % 700 AS element")
+    in_order = dpdistinct.spark._range
+    monkeypatch.setattr(dpdistinct.spark, "_range", lambda count: count - 1 - in_order(count))
+    with pytest.raises(InputError, match="the pairs must be sorted by element key, then by person key"):
+        dpdistinct.spark.greedy_curve(df, **SIDES)
+
+
+def job(name: str, temp: Path, **settings: str) -> subprocess.Popen[str]:
+    """A job of spark_job.py in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "spark_job.py"), name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(temp)} | settings,
+    )
+
+
+def test_nothing_of_the_data_is_in_the_log(private_temp: Path) -> None:
+    output = {}
+    for name in ("fail_without_us", "fail", "succeed"):
+        with job(name, private_temp) as process:
+            output[name] = "".join(process.communicate(timeout=300))
+            assert process.returncode == 0, output[name]
+        remove_what_spark_leaves(private_temp)
+    assert SECRET in output["fail_without_us"]  # so this test can fail
+    assert "Spark could not sort the keys" in output["fail"]
+    assert SECRET not in output["fail"] + output["succeed"]
+
+
+def test_ctrl_c_leaves_no_file(private_temp: Path) -> None:
+    with job("never_end", private_temp) as process:
+        deadline = time.monotonic() + 120
+        while not list(private_temp.glob("dpdistinct-*/_temporary/**/*.parquet")):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        output = "".join(process.communicate(timeout=60))
+    assert "interrupted" in output
+    assert list(private_temp.glob("dpdistinct-*")) == []
+    remove_what_spark_leaves(private_temp)
+
+
+def test_a_worker_that_dies_changes_nothing(private_temp: Path) -> None:
+    with job("cluster", private_temp) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        expected = next(line for line in lines if line.startswith("expected"))
+        executors = executors_of(process.pid)
+        assert len(executors) == 2
+        next(line for line in lines if line.startswith("running"))
+        os.kill(executors[0], signal.SIGKILL)
+        found = next(line for line in lines if line.startswith("found"))
+        assert found.split()[1:] == expected.split()[1:]
+        assert int(next(line for line in lines if line.startswith("lost")).split()[1]) >= 1
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    remove_what_spark_leaves(private_temp)
+
+
+def executors_of(parent: int) -> list[int]:
+    """The processes of a local cluster that run tasks."""
+    table = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in table.splitlines()[1:]]
+    family = {parent}
+    for _ in range(10):
+        family |= {int(pid) for pid, ppid, _ in rows if int(ppid) in family}
+    return [
+        int(pid) for pid, _, args in rows if int(pid) in family and "CoarseGrainedExecutorBackend" in args
+    ]
+
+
+def remove_what_spark_leaves(folder: Path) -> None:
+    """Libraries that the JVM unpacks, and folders of its own."""
+    for path in folder.iterdir():
+        assert not path.name.startswith("dpdistinct")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def command(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dpdistinct", "count", *arguments, "--engine", "spark"],
+        capture_output=True,
+        text=True,
+        env=os.environ | settings,
+    )
+
+
+def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp: Path) -> None:
+    path = KINDS["CSV"].write(visits_of("VARCHAR").connection, tmp_path)
+    ledger = tmp_path / "ledger"
+    dpdistinct.Ledger(ledger).create("visits", 3)
+    query = [path, "--person", "person", "--json", "--ledger", str(ledger), "--dataset", "visits"]
+    settings = {"TMPDIR": str(private_temp)}
+    misspelt = command(*query, "--element", "elemnt", **settings)
+    assert (misspelt.returncode, misspelt.stderr) == (
+        2,
+        "dpdistinct: no column 'elemnt'; did you mean 'element'?\n",
+    )
+    done = command(*query, "--element", "element", "--sql", "SELECT * FROM data WHERE part < 3", **settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["element"] == "element"
+    assert [account.spent for account in dpdistinct.Ledger(ledger).show()] == [1]
+    remove_what_spark_leaves(private_temp)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "message"),
+    [
+        (
+            ["nowhere.parquet"],
+            {},
+            "Spark could not read nowhere.parquet; is it there, and of the kind its name says?",
+        ),
+        (
+            ["nowhere.parquet"],
+            {"PATH": "", "JAVA_HOME": ""},
+            "Spark needs Java 17 or newer, and there is none: ",
+        ),
+    ],
+)
+def test_the_command_says_what_is_missing(
+    private_temp: Path, arguments: list[str], settings: dict[str, str], message: str
+) -> None:
+    done = command(*arguments, "--person", "a", "--element", "b", TMPDIR=str(private_temp), **settings)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"dpdistinct: {message}")
+    assert done.stderr.count("\n") == 1
+    remove_what_spark_leaves(private_temp)
