@@ -12,6 +12,7 @@ from typing import Any
 warnings.simplefilter("ignore")
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
+import numpy as np  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
 import dpdistinct.spark  # noqa: E402
@@ -23,6 +24,7 @@ SIDES = {"person": "person", "element": "element"}
 
 def session(master: str = "local[2]", **settings: str) -> SparkSession:
     builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     for name, value in settings.items():
         builder = builder.config(f"spark.{name.replace('_', '.')}", value)
     return builder.getOrCreate()
@@ -65,8 +67,9 @@ def never_end() -> None:
 def cluster() -> None:
     """Two workers on this machine, one of which will be killed."""
     spark = session("local-cluster[2,1,1024]", sql_shuffle_partitions="8")
-    df = spark.range(0, 6_000_000, 1, 12).selectExpr("id % 9973 AS person", "id % 600011 AS element")
-    here = dpdistinct.greedy_curve(dpdistinct.Contributions.from_pairs(*pairs(6_000_000)))
+    df = spark.range(0, 3_000_000, 1, 12).selectExpr("id % 9973 AS person", "id * id % 600011 AS element")
+    ids = np.arange(3_000_000)
+    here = dpdistinct.greedy_curve(dpdistinct.Contributions.from_pairs(ids % 9973, ids * ids % 600011))
     print("expected", *here.values(100), flush=True)
     found: list[Any] = []
     worker = threading.Thread(target=lambda: found.append(dpdistinct.spark.greedy_curve(df, **SIDES)))
@@ -81,13 +84,6 @@ def cluster() -> None:
     print("found", *found[0].values(100), flush=True)
     removed = spark.sparkContext._jsc.sc().statusStore().executorList(False)  # type: ignore[union-attr]
     print("lost", sum(not removed.apply(i).isActive() for i in range(removed.size())), flush=True)
-
-
-def pairs(count: int) -> Any:
-    import numpy as np
-
-    ids = np.arange(count)
-    return ids % 9973, ids % 600011
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -300,24 +301,32 @@ def test_parts_in_the_wrong_order_are_an_error(spark: SparkSession, monkeypatch:
         dpdistinct.spark.greedy_curve(df, **SIDES)
 
 
-def job(name: str, temp: Path, **settings: str) -> subprocess.Popen[str]:
+@contextmanager
+def job(name: str, temp: Path) -> Iterator[subprocess.Popen[str]]:
     """A job of spark_job.py in a process of its own."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, str(ROOT / "tests" / "spark_job.py"), name],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        env=os.environ | {"TMPDIR": str(temp)} | settings,
+        env=os.environ | {"TMPDIR": str(temp)},
+        start_new_session=True,
     )
+    try:
+        with process:
+            yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        remove_what_spark_leaves(temp)
 
 
 def test_nothing_of_the_data_is_in_the_log(private_temp: Path) -> None:
     output = {}
     for name in ("fail_without_us", "fail", "succeed"):
         with job(name, private_temp) as process:
-            output[name] = "".join(process.communicate(timeout=300))
+            output[name] = process.communicate(timeout=300)[0]
             assert process.returncode == 0, output[name]
-        remove_what_spark_leaves(private_temp)
     assert SECRET in output["fail_without_us"]  # so this test can fail
     assert "Spark could not sort the keys" in output["fail"]
     assert SECRET not in output["fail"] + output["succeed"]
@@ -325,45 +334,50 @@ def test_nothing_of_the_data_is_in_the_log(private_temp: Path) -> None:
 
 def test_ctrl_c_leaves_no_file(private_temp: Path) -> None:
     with job("never_end", private_temp) as process:
-        deadline = time.monotonic() + 120
-        while not list(private_temp.glob("dpdistinct-*/_temporary/**/*.parquet")):
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        output = "".join(process.communicate(timeout=60))
-    assert "interrupted" in output
-    assert list(private_temp.glob("dpdistinct-*")) == []
-    remove_what_spark_leaves(private_temp)
+        try:
+            deadline = time.monotonic() + 120
+            while not list(private_temp.glob("dpdistinct-*")):
+                assert time.monotonic() < deadline
+                assert process.poll() is None
+                time.sleep(0.1)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            output = process.communicate(timeout=60)[0]
+        finally:
+            process.kill()
+        assert "interrupted" in output
+        assert list(private_temp.glob("dpdistinct-*")) == []
 
 
 def test_a_worker_that_dies_changes_nothing(private_temp: Path) -> None:
     with job("cluster", private_temp) as process:
-        assert process.stdout is not None
-        lines = iter(process.stdout.readline, "")
-        expected = next(line for line in lines if line.startswith("expected"))
-        executors = executors_of(process.pid)
-        assert len(executors) == 2
-        next(line for line in lines if line.startswith("running"))
-        os.kill(executors[0], signal.SIGKILL)
-        found = next(line for line in lines if line.startswith("found"))
-        assert found.split()[1:] == expected.split()[1:]
-        assert int(next(line for line in lines if line.startswith("lost")).split()[1]) >= 1
-        process.communicate(timeout=120)
-        assert process.returncode == 0
-    remove_what_spark_leaves(private_temp)
+        try:
+            assert process.stdout is not None
+            said = {}
+            for line in process.stdout:
+                word, *values = line.split() or [""]
+                said[word] = values
+                if word == "running":
+                    executors = executors_of(process.pid)
+                    assert len(executors) == 2
+                    os.kill(executors[0], signal.SIGKILL)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+        assert said["found"] == said["expected"]
+        assert int(said["lost"][0]) >= 1
 
 
 def executors_of(parent: int) -> list[int]:
     """The processes of a local cluster that run tasks."""
-    table = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in table.splitlines()[1:]]
-    family = {parent}
-    for _ in range(10):
-        family |= {int(pid) for pid, ppid, _ in rows if int(ppid) in family}
-    return [
-        int(pid) for pid, _, args in rows if int(pid) in family and "CoarseGrainedExecutorBackend" in args
-    ]
+    found, family = [], {parent}
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda folder: int(folder.name)):
+        with suppress(OSError):  # processes come and go
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) in family:
+                family.add(int(folder.name))
+                if b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+    return found
 
 
 def remove_what_spark_leaves(folder: Path) -> None:
