@@ -5,16 +5,22 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all lint sanitize fuzz benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint sanitize fuzz benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
 
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not spark"
 
-test-all: $(STAMP) lint
-	$(BIN)/python -m pytest
+test-all: $(STAMP) lint test-spark
+	$(BIN)/python -m pytest -m "not spark"
+
+# PySpark is large, so it is installed only here. It needs Java 17 or newer.
+test-spark: $(STAMP)
+	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test,spark]"
+	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -40,7 +46,7 @@ sanitize:
 	@$(PYTHON) -m venv $(SANITIZE)
 	@$(SANITIZE)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
-	$(SANITIZED) -m pytest -m "not slow" $(NOT_SANITIZED)
+	$(SANITIZED) -m pytest -m "not slow and not spark" $(NOT_SANITIZED)
 	$(SANITIZED) tests/fuzz_core.py 30
 
 $(STAMP): $(SOURCES)
@@ -52,8 +58,8 @@ $(STAMP): $(SOURCES)
 	@touch $@
 
 benchmark: $(STAMP)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark]"
-	@for script in start command accuracy curves worst growth; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark,spark]"
+	@for script in start command accuracy ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 # The paper's tables and figures, as far as the data are at hand (experiments/README.md); goes on where it stopped.
 paper: $(STAMP)

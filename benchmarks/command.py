@@ -31,13 +31,14 @@ SCRIPT = (
 )
 
 
-def make(rows: int, suffix: str) -> Path:
-    path = DATA / f"strings-{rows}.{suffix}"
+def make(rows: int, suffix: str, people: int = 200_000, sites: int = 600_000) -> Path:
+    """A file of this many visits; few sites have most of them."""
+    path = DATA / f"strings-{rows}-{people}-{sites}.{suffix}"
     if not path.exists():
         DATA.mkdir(exist_ok=True)
         duckdb.sql(
-            f"""COPY (SELECT 'user-' || hash(i * 3 + 1) % 200000 AS person,
-                'site' || pow(600000, hash(i * 7 + 5) % 1000003 / 1000003.0)::BIGINT || '.example' AS element
+            f"""COPY (SELECT 'user-' || hash(i * 3 + 1) % {people} AS person,
+                'site' || pow({sites}, hash(i * 7 + 5) % 1000003 / 1000003.0)::BIGINT || '.example' AS element
                 FROM range({rows}) t(i)) TO '{path}'"""
         )
     return path

@@ -18,6 +18,7 @@ import dpdistinct
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+HERE = [page for page in PAGES if page.stem != "spark"]  # test_spark.py runs what needs Spark
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -44,13 +45,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
+@pytest.mark.parametrize("page", [p for p in HERE if blocks(p, "python")], ids=name_of)
 def test_every_python_example_runs(page: Path, folder: Path) -> None:
     """The blocks of a page are one program."""
     exec(compile("\n".join(blocks(page, "python")), name_of(page), "exec"), {"__name__": "example"})
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console") or blocks(p, "sh")], ids=name_of)
+@pytest.mark.parametrize("page", [p for p in HERE if blocks(p, "console") or blocks(p, "sh")], ids=name_of)
 def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder: Path) -> None:
     """Lines that start with dpdistinct, after a prompt or the folder of the environment. Numbers differ."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -411,6 +412,29 @@ def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp:
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["element"] == "element"
     assert [account.spent for account in dpdistinct.Ledger(ledger).show()] == [1]
+    remove_what_spark_leaves(private_temp)
+
+
+def test_the_job_and_the_command_of_the_documentation_run(tmp_path: Path, private_temp: Path) -> None:
+    page = (ROOT / "docs" / "spark.md").read_text()
+    job = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)[0]
+    (line,) = re.findall(r"^dpdistinct count (.*) --engine spark$", page, re.M)
+    duckdb.sql("SELECT i % 100 AS user_id, i AS url FROM range(1000) t(i)").write_parquet(
+        str(tmp_path / "visits.parquet")
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"TMPDIR": str(private_temp)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+        for arguments in (["-c", job], ["-m", "dpdistinct", "count", *line.split(), "--engine", "spark"])
+    ]
+    for text in printed:
+        assert re.fullmatch(r"At least -?[\d,]+ distinct values of url, with 95% confidence .*\n", text)
     remove_what_spark_leaves(private_temp)
 
 

@@ -87,11 +87,11 @@ ArrowArrayStream stream_of(nb::handle capsule) {
     return stream;
 }
 
-nb::capsule key_stream(nb::handle values, int people) {
-    auto keys = std::make_unique<Released<ArrowArrayStream>>();
-    static_cast<ArrowArrayStream&>(*keys) = keys_of(stream_of(values), people);
-    return nb::capsule(keys.release(), "arrow_array_stream",
-                       [](void* p) noexcept { delete static_cast<Released<ArrowArrayStream>*>(p); });
+template <class T>
+nb::capsule owning_capsule(const T& given, const char* name) {
+    auto owned = std::make_unique<Released<T>>();
+    static_cast<T&>(*owned) = given;
+    return nb::capsule(owned.release(), name, [](void* p) noexcept { delete static_cast<Released<T>*>(p); });
 }
 
 // Reads a capsule to its end.
@@ -136,7 +136,13 @@ NB_MODULE(_core, m) {
         .def_prop_ro("people", [](const Graph& g) { return g.people; })
         .def_prop_ro("elements", &Graph::elements)
         .def_prop_ro("pairs", &Graph::pairs);
-    m.def("key_stream", &key_stream, "values"_a.none(), "people"_a);
+    m.def(
+        "key_stream",
+        [](nb::handle values, int people) {
+            return owning_capsule(keys_of(stream_of(values), people), "arrow_array_stream");
+        },
+        "values"_a.none(), "people"_a);
+    m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)
         .def("add", &Builder::add, "stream"_a.none())

@@ -235,12 +235,7 @@ void release_schema(ArrowSchema* schema) {
 }
 
 int get_schema(ArrowArrayStream*, ArrowSchema* out) {
-    auto* schema = new KeySchema;
-    for (int side = 0; side < 2; ++side) {
-        schema->columns[side] = {"l", kSalts[side].data(), nullptr, 0, 0, nullptr, nullptr, release_column, nullptr};
-        schema->children[side] = &schema->columns[side];
-    }
-    *out = {"+s", "", nullptr, 0, 2, schema->children, nullptr, release_schema, schema};
+    *out = key_schema();
     return 0;
 }
 
@@ -262,6 +257,15 @@ void release_stream(ArrowArrayStream* self) {
 }
 
 }  // namespace
+
+ArrowSchema key_schema() {
+    auto* schema = new KeySchema;
+    for (int side = 0; side < 2; ++side) {
+        schema->columns[side] = {"l", kSalts[side].data(), nullptr, 0, 0, nullptr, nullptr, release_column, nullptr};
+        schema->children[side] = &schema->columns[side];
+    }
+    return {"+s", "", nullptr, 0, 2, schema->children, nullptr, release_schema, schema};
+}
 
 ArrowArrayStream keys_of(ArrowArrayStream values, int people) {
     auto stream = std::make_unique<KeyStream>(values, people);

@@ -54,8 +54,10 @@ Sql = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-MemoryLimit = Annotated[str | None, typer.Option(help="What DuckDB may use for reading, such as 1GB.")]
-TempDirectory = Annotated[Path | None, typer.Option(help="A folder where DuckDB may put what exceeds it.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
+]
+TempDirectory = Annotated[Path | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
 

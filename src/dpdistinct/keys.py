@@ -44,6 +44,9 @@ class Keys:
         self._people = len(who)
         self._values = table.filter(complete).project(", ".join(who + what))
 
+    def __arrow_c_schema__(self) -> Any:
+        return _core.key_schema()  # without it, whoever asks would open the stream, and some open only once
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return _core.key_stream(self._values.__arrow_c_stream__(), self._people)
 

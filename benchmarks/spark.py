@@ -1,0 +1,121 @@
+"""Counting on Spark against Spark's own countDistinct, in one session.
+
+Parquet files with 1e6 to 5e7 rows of string pairs, a local master, and for each the median of
+  distinct   df.agg(count_distinct("element"))
+  pairs      df.distinct().count()
+  greedy     dpdistinct.spark.greedy_curve: all of it, and the part of the driver alone
+  matching   dpdistinct.spark.read and matching_curve (up to 1e7 rows)
+
+    python benchmarks/spark.py [--up-to 50000000] [--repeat 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from command import make
+from timing import head, line
+
+warnings.simplefilter("ignore")
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from pyspark.sql.functions import count_distinct  # noqa: E402
+
+import dpdistinct.spark  # noqa: E402
+from dpdistinct import matching_curve  # noqa: E402
+
+SIZES = (1_000_000, 10_000_000, 50_000_000)
+SIDES = {"person": "person", "element": "element"}
+CORES = len(os.sched_getaffinity(0))
+
+
+def session() -> SparkSession:
+    settings = {
+        "spark.driver.memory": "4g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(16 * CORES),
+    }
+    builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmark")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+class Driver:
+    """How long the driver streams: from the first part on."""
+
+    def __init__(self) -> None:
+        self.start = 0.0
+
+    def step(self, name: str) -> None:
+        if name.startswith("counting, part 1 of"):
+            self.start = time.perf_counter()
+
+
+def greedy(df: DataFrame, driver: list[float]) -> None:
+    clock = Driver()
+    dpdistinct.spark.greedy_curve(df, **SIDES, progress=clock.step)
+    driver.append(time.perf_counter() - clock.start)
+
+
+def matching(df: DataFrame) -> None:
+    matching_curve(dpdistinct.spark.read(df, **SIDES))
+
+
+def median_seconds(work: Callable[[], object], repeat: int) -> float:
+    taken = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def measure(df: DataFrame, rows: int, repeat: int) -> list[str]:
+    driver: list[float] = []
+    work: dict[str, Callable[[], object]] = {
+        "distinct": lambda: df.agg(count_distinct("element")).first(),
+        "pairs": lambda: df.distinct().count(),
+        "greedy": lambda: greedy(df, driver),
+    }
+    if rows <= 10_000_000:
+        work["matching"] = lambda: matching(df)
+    work["distinct"]()  # the JVM compiles, and the file gets into the cache
+    seconds = {name: median_seconds(call, repeat) for name, call in work.items()}
+    seconds["driver"] = statistics.median(driver)
+    cells = [f"{rows:,}"]
+    for name in ("distinct", "pairs", "greedy", "driver", "matching"):
+        cells.append(f"{seconds[name]:.1f}" if name in seconds else "")
+    return [*cells, f"{seconds['greedy'] / seconds['distinct']:.1f}x"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--up-to", type=int, default=SIZES[-1])
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    spark = session()
+    measure(spark.read.parquet(str(files(SIZES[0]))), SIZES[0], 1)  # warms up
+    print(head("rows", "distinct", "pairs", "greedy", "of that the driver", "matching", "greedy / distinct"))
+    for rows in SIZES:
+        if rows <= options.up_to:
+            cells = measure(spark.read.parquet(str(files(rows))), rows, options.repeat)
+            print(line(cells), flush=True)
+
+
+def files(rows: int) -> Path:
+    return make(rows, "parquet", people=rows // 50, sites=rows // 10)
+
+
+if __name__ == "__main__":
+    main()
