@@ -34,6 +34,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import explode
 
 import dpdistinct.spark
+import dpdistinct.sparkio
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -110,7 +111,7 @@ def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Pa
 def test_every_kind_of_file_has_the_same_keys_on_spark(tmp_path: Path, kind: str, column: str) -> None:
     written = KINDS[kind].write(visits_of(column).connection, tmp_path)
     paths = list(map(str, written)) if isinstance(written, list) else [str(written)]
-    df = dpdistinct.spark.open_files(paths, None)
+    df = dpdistinct.sparkio.open_files(paths, None)
     check_reading(column, df, read=dpdistinct.spark.read)
     local = dpdistinct.read(written, **SIDES)
     assert whole(dpdistinct.spark.greedy_curve(df, **SIDES)) == whole(greedy_curve(local))

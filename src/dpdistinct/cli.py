@@ -144,9 +144,10 @@ def count(
     with _progress("counting") as step:
         if engine == "spark":
             from dpdistinct import spark
+            from dpdistinct.sparkio import open_files
 
             step("starting Spark")
-            rows = spark.open_files(data, sql)
+            rows = open_files(data, sql)
             columns: dict[str, Any] = {"person": person, "element": element}
             spark.check_columns(rows, **columns)
 

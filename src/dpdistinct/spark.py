@@ -8,18 +8,10 @@ counter for each person (docs/spark.md).
 from __future__ import annotations
 
 import glob
-import logging
-import os
 import re
-import secrets
-import shutil
-import tempfile
-import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -32,6 +24,7 @@ from dpdistinct.files import literal
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Mechanism, Method, check_parameters
 from dpdistinct.release import CURVES, Release, release_curve
+from dpdistinct.sparkio import PARTITIONS, LocalFolder, RemoteFolder, private_folder, quiet
 from dpdistinct.tables import Columns, column_names, find_column
 
 if TYPE_CHECKING:
@@ -39,29 +32,15 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY_LIMIT = "8GB"
 BYTES_PER_PAIR = 40  # what the exact solution may need on the driver (benchmarks/README.md)
-UNITS = {
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KIB": 2**10,
-    "MIB": 2**20,
-    "GIB": 2**30,
-    "TIB": 2**40,
+# The types that have keys, and what they are cast to: the forms of keys.py. A string may have a collation.
+FORMS = {
+    **dict.fromkeys(("ByteType", "ShortType", "IntegerType", "LongType"), "bigint"),
+    **dict.fromkeys(("FloatType", "DoubleType"), "double"),
+    "StringType": "string",
+    **dict.fromkeys(("BinaryType", "BooleanType", "DecimalType"), None),
+    **dict.fromkeys(("DateType", "TimeType", "TimestampType", "TimestampNTZType"), None),
 }
 
-# Nothing is NULL and "" is text; Spark tells them apart only if NULL has a name that nobody has.
-CSV = {"header": True, "quote": '"', "escape": '"', "multiLine": True, "nullValue": "\0", "emptyValue": ""}
-FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
-    ".parquet": ("parquet", {}),
-    ".orc": ("orc", {}),
-    ".csv": ("csv", CSV),
-    ".tsv": ("csv", CSV | {"sep": "\t"}),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("json", {"primitivesAsString": True})),
-}
-COMPRESSED = {".gz", ".zst", ".bz2", ".snappy"}
-
-PARTITIONS = "spark.sql.shuffle.partitions"
 UNSORTED = "Spark could not sort the keys; does the DataFrame work by itself, and has temp_directory room?"
 UNREADABLE = "the sorted keys could not be read back; was temp_directory emptied meanwhile?"
 
@@ -157,26 +136,6 @@ def read(
         return Contributions.from_parts(keys.parts(), threads=threads)
 
 
-def open_files(paths: list[str], sql: str | None) -> DataFrame:
-    """Files that Spark can read, in a session of our own or the one that is there.
-
-    Text is read as text, as tables.py explains. `sql` is Spark's, with the files as `data`.
-    """
-    spark = _session()
-    suffix = next((s.lower() for s in reversed(Path(paths[0]).suffixes) if s.lower() not in COMPRESSED), "")
-    form, options = FORMATS.get(suffix, FORMATS[".parquet"])
-    with (
-        _quiet(spark),
-        constant_error(f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"),
-    ):
-        df = spark.read.format(form).options(**options).load(paths)
-    if sql is None:
-        return df
-    with _quiet(spark), constant_error("sql: Spark refuses the query; the input is the table `data`"):
-        df.createOrReplaceTempView("data")
-        return spark.sql(sql)
-
-
 def check_columns(df: DataFrame, *, person: Columns, element: Columns) -> None:
     """Refuses what count_distinct would refuse, as far as the schema tells."""
     _keys(df, column_names("person", person), column_names("element", element))
@@ -201,7 +160,7 @@ def _sorted_keys(
     step = progress or (lambda name: None)
     spark = df.sparkSession
     try:
-        with _quiet(spark), _private_folder(spark, temp_directory) as folder:
+        with quiet(spark), private_folder(spark, temp_directory) as folder:
             step("sorting on the cluster")
             with constant_error(UNSORTED):
                 if distinct:
@@ -238,47 +197,31 @@ def _column(name: str) -> Column:
 
 
 def _forms(value: Column, kind: Any, name: str) -> list[Column]:
-    """The columns that stand for a value of this type: those of keys.py."""
-    from pyspark.sql import types
-
-    if isinstance(kind, types.StructType):
+    """The columns that stand for a value of this type."""
+    type_name = type(kind).__name__
+    if type_name == "StructType":
         forms = []
         for field in kind.fields:
             inner = value.getField(field.name)
             forms += [*_forms(inner, field.dataType, name), inner.isNull()]
         return forms
-    if isinstance(kind, types.ByteType | types.ShortType | types.IntegerType | types.LongType):
-        return [value.cast("bigint")]
-    if isinstance(kind, types.FloatType | types.DoubleType):
-        return [value.cast("double")]
-    if isinstance(kind, types.StringType):  # of any collation
-        return [value.cast("string")]
-    as_they_are = (
-        types.BinaryType
-        | types.BooleanType
-        | types.DecimalType
-        | types.DateType
-        | types.TimestampType
-        | types.TimestampNTZType
-    )
-    if isinstance(kind, as_they_are | types.TimeType):
-        return [value]
-    raise InputError(f"column {name!r} has a type that has no key on Spark; convert it to a string first")
+    if type_name not in FORMS:
+        raise InputError(f"column {name!r} has a type that has no key on Spark; convert it to a string first")
+    cast = FORMS[type_name]
+    return [value if cast is None else value.cast(cast)]
 
 
 def _range(count: int) -> Column:
     """Which of `count` equal ranges of 64-bit integers an element key is in."""
-    from pyspark.sql import functions
+    from pyspark.sql.functions import shiftright
 
-    return functions.shiftright(
-        (functions.shiftright("element", 32) + functions.lit(2**31)) * functions.lit(count), 32
-    ).cast("int")
+    return shiftright((shiftright("element", 32) + 2**31) * count, 32).cast("int")
 
 
 class _SortedKeys:
     """Parquet files of keys, in the order of the keys."""
 
-    def __init__(self, spark: SparkSession, folder: _LocalFolder | _RemoteFolder, step: Progress) -> None:
+    def __init__(self, spark: SparkSession, folder: LocalFolder | RemoteFolder, step: Progress) -> None:
         self._spark = spark
         self._folder = folder
         self._step = step
@@ -302,158 +245,13 @@ class _SortedKeys:
                     yield connection.sql(f"SELECT person, element FROM {source}")
 
 
-class _LocalFolder:
-    """A folder of this machine, where the executors run too."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.url = path.as_uri()
-
-    def names(self) -> list[str]:
-        return os.listdir(self._path)
-
-    @contextmanager
-    def fetched(self, name: str) -> Iterator[str]:
-        """The file's path."""
-        yield str(self._path / name)
-
-
-class _RemoteFolder:
-    """A folder of a file system that Spark can reach, such as HDFS or S3."""
-
-    def __init__(self, spark: SparkSession, url: str) -> None:
-        self.url = url
-        self._hadoop = _jvm(spark).org.apache.hadoop.fs
-        self._path = self._hadoop.Path(url)
-        self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-
-    def make(self) -> None:
-        """For nobody else's eyes, where the file system knows such a thing."""
-        self._files.mkdirs(self._path, self._hadoop.permission.FsPermission("700"))
-
-    def delete(self) -> None:
-        self._files.delete(self._path, True)
-
-    def names(self) -> list[str]:
-        return [status.getPath().getName() for status in self._files.listStatus(self._path)]
-
-    @contextmanager
-    def fetched(self, name: str) -> Iterator[str]:
-        """The path of a copy on this machine, for as long as the context lasts."""
-        with tempfile.TemporaryDirectory(prefix="dpdistinct-") as folder:
-            copy = os.path.join(folder, name)
-            source = self._hadoop.Path(self._path, name)
-            self._files.copyToLocalFile(False, source, self._hadoop.Path(Path(copy).as_uri()), True)
-            yield copy
-
-
-@contextmanager
-def _private_folder(
-    spark: SparkSession, temp_directory: str | None
-) -> Iterator[_LocalFolder | _RemoteFolder]:
-    """A new folder in temp_directory, which is deleted at the end."""
-    refused = f"temp_directory {temp_directory or tempfile.gettempdir()} cannot be written to"
-    if temp_directory is None and not str(spark.sparkContext.master).startswith("local"):
-        raise ParameterError(
-            "temp_directory must be given on a cluster: a place that the executors and the driver reach, "
-            "such as hdfs:///tmp or s3a://bucket/tmp"
-        )
-    if temp_directory is not None and "://" in temp_directory:
-        with constant_error(refused):
-            remote = _RemoteFolder(spark, f"{temp_directory.rstrip('/')}/dpdistinct-{secrets.token_hex(8)}")
-            remote.make()
-        try:
-            yield remote
-        finally:
-            with suppress(Exception):  # a session that is gone cannot delete
-                remote.delete()
-        return
-    with constant_error(refused):
-        path = Path(tempfile.mkdtemp(prefix="dpdistinct-", dir=temp_directory)).absolute()
-    try:
-        yield _LocalFolder(path)
-    finally:
-        _delete(path)
-
-
-def _delete(path: Path) -> None:
-    """Tasks that were cancelled may write for a moment longer."""
-    for _ in range(50):
-        shutil.rmtree(path, ignore_errors=True)
-        if not path.exists():
-            return
-        time.sleep(0.1)
-
-
-@contextmanager
-def _quiet(spark: SparkSession) -> Iterator[None]:
-    """Spark logs the errors of tasks, which may quote the data, on the JVM and in Python."""
-    log4j = _jvm(spark).org.apache.logging.log4j
-    before = log4j.LogManager.getRootLogger().getLevel()
-    log4j.core.config.Configurator.setRootLevel(log4j.Level.OFF)
-    disabled = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(disabled)
-        with suppress(Exception):  # the session may be gone
-            log4j.core.config.Configurator.setRootLevel(before)
-
-
-def _jvm(spark: SparkSession) -> Any:
-    return spark.sparkContext._jvm
-
-
-def _session() -> SparkSession:
-    """The session that is there, or a new one as Spark's own settings say: without any, on this machine."""
-    if not shutil.which("java") and not os.access(
-        os.path.join(os.environ.get("JAVA_HOME", ""), "bin/java"), os.X_OK
-    ):
-        raise InputError(
-            "Spark needs Java 17 or newer, and there is none: install it (Debian: apt-get install "
-            "default-jre-headless), or set JAVA_HOME"
-        )
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            from pyspark.sql import SparkSession
-    except ImportError:
-        raise InputError("engine spark needs PySpark: pip install 'dpdistinct[spark]'") from None
-    builder = SparkSession.builder.appName("dpdistinct").config("spark.ui.showConsoleProgress", "false")
-    with (
-        constant_error("Spark did not start; does the command `pyspark` work, with Java 17 or newer?"),
-        _silenced(),
-    ):
-        spark = builder.getOrCreate()
-        if str(spark.sparkContext.master).startswith("local") and spark.conf.get(PARTITIONS) == "200":
-            spark.conf.set(
-                PARTITIONS, 4 * spark.sparkContext.defaultParallelism
-            )  # the default is for clusters
-        return spark
-
-
-@contextmanager
-def _silenced() -> Iterator[None]:
-    """Processes that are started inside inherit no standard output and no standard error."""
-    kept = [os.dup(1), os.dup(2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        for number, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, number)
-            os.close(copy)
-        os.close(nowhere)
-
-
 def _size(memory_limit: str) -> int:
     """Bytes of a size such as 2GB."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", str(memory_limit), re.IGNORECASE)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT])(I?)B", str(memory_limit).strip(), re.IGNORECASE)
     if not found:
         raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {memory_limit!r}")
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
 
 
 def _magnitude(number: int) -> int:

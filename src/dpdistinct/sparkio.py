@@ -1,0 +1,195 @@
+"""What surrounds a job on Spark: the session and its log, files, and folders that both sides reach."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpdistinct.databases import constant_error
+from dpdistinct.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+# Nothing is NULL and "" is text; Spark tells them apart only if NULL has a name that nobody has.
+CSV = {"header": True, "quote": '"', "escape": '"', "multiLine": True, "nullValue": "\0", "emptyValue": ""}
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".parquet": ("parquet", {}),
+    ".orc": ("orc", {}),
+    ".csv": ("csv", CSV),
+    ".tsv": ("csv", CSV | {"sep": "\t"}),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("json", {"primitivesAsString": True})),
+}
+COMPRESSED = {".gz", ".zst", ".bz2", ".snappy"}
+
+
+def open_files(paths: list[str], sql: str | None) -> DataFrame:
+    """Files that Spark can read, in a session of our own or the one that is there.
+
+    Text is read as text, as tables.py explains. `sql` is Spark's, with the files as `data`.
+    """
+    spark = _session()
+    suffix = next((s.lower() for s in reversed(Path(paths[0]).suffixes) if s.lower() not in COMPRESSED), "")
+    form, options = FORMATS.get(suffix, FORMATS[".parquet"])
+    with (
+        quiet(spark),
+        constant_error(f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"),
+    ):
+        df = spark.read.format(form).options(**options).load(paths)
+    if sql is None:
+        return df
+    with quiet(spark), constant_error("sql: Spark refuses the query; the input is the table `data`"):
+        df.createOrReplaceTempView("data")
+        return spark.sql(sql)
+
+
+class LocalFolder:
+    """A folder of this machine, where the executors run too."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.url = path.as_uri()
+
+    def names(self) -> list[str]:
+        return os.listdir(self._path)
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[str]:
+        """The file's path."""
+        yield str(self._path / name)
+
+
+class RemoteFolder:
+    """A folder of a file system that Spark can reach, such as HDFS or S3."""
+
+    def __init__(self, spark: SparkSession, url: str) -> None:
+        self.url = url
+        self._hadoop = _jvm(spark).org.apache.hadoop.fs
+        self._path = self._hadoop.Path(url)
+        self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+
+    def make(self) -> None:
+        """For nobody else's eyes, where the file system knows such a thing."""
+        self._files.mkdirs(self._path, self._hadoop.permission.FsPermission("700"))
+
+    def delete(self) -> None:
+        self._files.delete(self._path, True)
+
+    def names(self) -> list[str]:
+        return [status.getPath().getName() for status in self._files.listStatus(self._path)]
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[str]:
+        """The path of a copy on this machine, for as long as the context lasts."""
+        with tempfile.TemporaryDirectory(prefix="dpdistinct-") as folder:
+            copy = os.path.join(folder, name)
+            source = self._hadoop.Path(self._path, name)
+            self._files.copyToLocalFile(False, source, self._hadoop.Path(Path(copy).as_uri()), True)
+            yield copy
+
+
+@contextmanager
+def private_folder(spark: SparkSession, temp_directory: str | None) -> Iterator[LocalFolder | RemoteFolder]:
+    """A new folder in temp_directory, which is deleted at the end."""
+    refused = f"temp_directory {temp_directory or tempfile.gettempdir()} cannot be written to"
+    if temp_directory is None and not str(spark.sparkContext.master).startswith("local"):
+        raise ParameterError(
+            "temp_directory must be given on a cluster: a place that the executors and the driver reach, "
+            "such as hdfs:///tmp or s3a://bucket/tmp"
+        )
+    if temp_directory is not None and "://" in temp_directory:
+        with constant_error(refused):
+            remote = RemoteFolder(spark, f"{temp_directory.rstrip('/')}/dpdistinct-{secrets.token_hex(8)}")
+            remote.make()
+        try:
+            yield remote
+        finally:
+            with suppress(Exception):  # a session that is gone cannot delete
+                remote.delete()
+        return
+    with constant_error(refused):
+        path = Path(tempfile.mkdtemp(prefix="dpdistinct-", dir=temp_directory)).absolute()
+    try:
+        yield LocalFolder(path)
+    finally:
+        _delete(path)
+
+
+def _delete(path: Path) -> None:
+    """Tasks that were cancelled may write for a moment longer."""
+    for _ in range(50):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.1)
+
+
+@contextmanager
+def quiet(spark: SparkSession) -> Iterator[None]:
+    """Spark logs the errors of tasks, which may quote the data, on the JVM and in Python."""
+    log4j = _jvm(spark).org.apache.logging.log4j
+    before = log4j.LogManager.getRootLogger().getLevel()
+    log4j.core.config.Configurator.setRootLevel(log4j.Level.OFF)
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        with suppress(Exception):  # the session may be gone
+            log4j.core.config.Configurator.setRootLevel(before)
+
+
+def _jvm(spark: SparkSession) -> Any:
+    return spark.sparkContext._jvm
+
+
+def _session() -> SparkSession:
+    """The session that is there, or a new one as Spark's own settings say: without any, on this machine."""
+    home = os.environ.get("JAVA_HOME", "")
+    if not shutil.which("java") and not os.access(os.path.join(home, "bin", "java"), os.X_OK):
+        raise InputError(
+            "Spark needs Java 17 or newer, and there is none: install it (Debian: apt-get install "
+            "default-jre-headless), or set JAVA_HOME"
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError("engine spark needs PySpark: pip install 'dpdistinct[spark]'") from None
+    builder = SparkSession.builder.appName("dpdistinct").config("spark.ui.showConsoleProgress", "false")
+    with (
+        constant_error("Spark did not start; does the command `pyspark` work, with Java 17 or newer?"),
+        _silenced(),
+    ):
+        spark = builder.getOrCreate()
+        context = spark.sparkContext
+        if str(context.master).startswith("local") and spark.conf.get(PARTITIONS) == "200":
+            spark.conf.set(PARTITIONS, 4 * context.defaultParallelism)  # the default is for clusters
+        return spark
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Processes that are started inside inherit no standard output and no standard error."""
+    kept = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(nowhere)
