@@ -125,11 +125,10 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
         for (const auto& part : distinct) count += part.size();
         if (count > max_index || elements[kParts] > max_index) throw TooLarge();
         graph.people = static_cast<Person>(count);
-        graph.people_keys.reserve(count);
+        graph.people_keys.resize(count);
+        std::uint64_t* end = graph.people_keys.data();
         for (auto& part : distinct)
-            part.drain([&](const std::uint64_t* first, const std::uint64_t* last) {
-                graph.people_keys.insert(graph.people_keys.end(), first, last);
-            });
+            part.drain([&](const std::uint64_t* first, const std::uint64_t* last) { end = std::copy(first, last, end); });
     }
 
     graph.begin.resize(elements[kParts] + 1);

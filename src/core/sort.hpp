@@ -89,8 +89,12 @@ class Sorter {
    public:
     // Takes more keys for the next call of sorted().
     void take(Blocks<Key>& keys) {
-        keys_.reserve(keys_.size() + keys.size());
-        keys.drain([this](const Key* first, const Key* last) { keys_.insert(keys_.end(), first, last); });
+        std::size_t at = keys_.size();
+        keys_.resize(at + keys.size());
+        keys.drain([&](const Key* first, const Key* last) {
+            std::copy(first, last, keys_.data() + at);
+            at += static_cast<std::size_t>(last - first);
+        });
     }
 
     // What was taken, increasing and without repetition; valid until the next call.
