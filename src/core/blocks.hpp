@@ -23,9 +23,10 @@ class BlockPool {
 
     void* take() {
         std::lock_guard<std::mutex> lock(guard_);
-        if (!free_.empty()) {
-            void* block = free_.back();
-            free_.pop_back();
+        for (auto* spare : {&free_, &forgotten_}) {
+            if (spare->empty()) continue;
+            void* block = spare->back();
+            spare->pop_back();
             return block;
         }
         if (fresh_ == kInSlab) {
@@ -39,14 +40,15 @@ class BlockPool {
     void give(void* block) {
         std::lock_guard<std::mutex> lock(guard_);
         free_.push_back(block);
-        if (shrinking_) forget(block);
     }
 
-    // From now on the memory of free blocks goes back to the system.
+    // Gives the memory of the free blocks back to the system. To be called while no other thread
+    // is at work: each of them would be stopped for each block.
     void shrink() {
         std::lock_guard<std::mutex> lock(guard_);
-        shrinking_ = true;
         for (void* block : free_) forget(block);
+        forgotten_.insert(forgotten_.end(), free_.begin(), free_.end());
+        free_.clear();
     }
 
    private:
@@ -68,7 +70,7 @@ class BlockPool {
     std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
     std::size_t fresh_ = kInSlab;  // of the last slab: the first block never given out
     std::vector<void*> free_;
-    bool shrinking_ = false;
+    std::vector<void*> forgotten_;  // free, and without memory
 };
 
 template <class T>

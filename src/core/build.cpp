@@ -94,6 +94,7 @@ struct Grouped {
 }  // namespace
 
 Graph GraphBuilder::finish(std::uint64_t max_index) {
+    constexpr std::size_t kStep = kParts / 4;  // after so many parts, what they are done with is given back
     // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
     std::vector<Grouped> parts;
     for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_);
@@ -103,7 +104,6 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
         interrupt.worked(pairs.size());
         met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine); });
     });
-    pool_.shrink();
     std::array<std::uint64_t, kParts + 1> elements{}, pairs{};  // in the parts before
     for (std::size_t i = 0; i < kParts; ++i) {
         elements[i + 1] = elements[i] + parts[i].degrees.size();
@@ -127,14 +127,18 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
         graph.people = static_cast<Person>(count);
         graph.people_keys.resize(count);
         std::uint64_t* end = graph.people_keys.data();
-        for (auto& part : distinct)
-            part.drain([&](const std::uint64_t* first, const std::uint64_t* last) { end = std::copy(first, last, end); });
+        for (std::size_t i = 0; i < kParts; ++i) {
+            if (i % kStep == 0) pool_.shrink();
+            distinct[i].drain([&](const std::uint64_t* first, const std::uint64_t* last) {
+                end = std::copy(first, last, end);
+            });
+        }
     }
 
     graph.begin.resize(elements[kParts] + 1);
     graph.holders.resize(pairs[kParts]);
     const Ranks rank(graph.people_keys, pairs[kParts]);
-    parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+    auto number = [&](std::size_t i, Interrupt& interrupt) {
         std::uint64_t element = elements[i], end = pairs[i];
         parts[i].degrees.drain([&](const std::uint32_t* degree, const std::uint32_t* last) {
             for (; degree != last; ++degree) graph.begin[++element] = end += *degree;
@@ -147,7 +151,12 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
                 *holder++ = rank(*key);
             }
         });
-    });
+    };
+    for (std::size_t first = 0; first < kParts; first += kStep) {
+        pool_.shrink();
+        parallel_for(kStep, threads_, interrupt_,
+                     [&](std::size_t i, Interrupt& interrupt) { number(first + i, interrupt); });
+    }
     return graph;
 }
 
