@@ -18,6 +18,7 @@
 #include <numeric>
 #include <utility>
 
+#include "array.hpp"
 #include "parallel.hpp"
 
 namespace dpdistinct {
@@ -28,9 +29,7 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 // An element with two or more holders; the only kind that can move. All that a search needs of it
 // lies together, because the searches lose their time in reaching for memory.
 struct Shared {
-    std::uint64_t begin;  // of its holders
-    std::uint32_t degree;
-    std::uint32_t tried;     // how many holders a depth-first search has passed
+    std::uint64_t begin;     // of its holders, which end where those of the one stored next begin
     Element next, previous;  // of the same owner
 };
 
@@ -38,12 +37,13 @@ struct Shared {
 struct Assignment {
     std::vector<std::uint32_t> load;  // of each person, single-holder elements included
     std::vector<Element> first_owned;
-    std::vector<Shared> shared;
-    std::vector<Person> owner;  // of each shared element; apart, for the searches against the load
-    std::vector<Person> holders;
+    Array<Shared> shared;  // and one more, to end the holders of the last
+    Array<Person> owner;   // of each shared element; apart, for the searches against the load
+    Array<Person> holders;
 
     Person people() const { return static_cast<Person>(load.size()); }
-    Element elements() const { return static_cast<Element>(shared.size()); }
+    Element elements() const { return static_cast<Element>(owner.size()); }
+    std::uint64_t degree(Element e) const { return shared[e + 1].begin - shared[e].begin; }
 
     void hand_over(Element e, Person to) {
         Shared& moved = shared[e];
@@ -85,13 +85,19 @@ Person least_loaded(const Graph& graph, const std::vector<std::uint32_t>& load, 
     return best;
 }
 
-Assignment first_assignment(const Graph& graph, Interrupt& interrupt) {
-    Assignment a;
-    a.load.assign(graph.people, 0);
+// Who gets which element at first.
+struct Start {
+    std::vector<std::uint32_t> load;  // of each person
+    std::vector<Element> shared;      // of the graph, those with few holders first
+    std::vector<Person> owner;        // of each of them
+};
+
+Start start(const Graph& graph, Interrupt& interrupt) {
+    std::vector<std::uint32_t> load(graph.people, 0);
     std::vector<Element> order = rare_first(graph, interrupt);
     auto shared = std::find_if(order.begin(), order.end(), [&](Element e) { return graph.degree(e) > 1; });
     for (auto e = order.begin(); e != shared; ++e) {
-        ++a.load[graph.holders[graph.begin[*e]]];
+        ++load[graph.holders[graph.begin[*e]]];
         interrupt.worked(1);
     }
     order.erase(order.begin(), shared);
@@ -100,59 +106,68 @@ Assignment first_assignment(const Graph& graph, Interrupt& interrupt) {
     const auto count = static_cast<Element>(order.size());
     std::vector<Person> owner(count);
     for (Element k = 0; k < count; ++k) {
-        ++a.load[owner[k] = least_loaded(graph, a.load, order[k], kNone, kNone)];
+        ++load[owner[k] = least_loaded(graph, load, order[k], kNone, kNone)];
         interrupt.worked(graph.degree(order[k]));
     }
     // One or two rounds of single moves settle most of what is left, far cheaper than paths.
     for (int round = 0, moved = 1; round < 2 && moved > 0; ++round) {
         moved = 0;
         for (Element k = 0; k < count; ++k) {
-            const std::uint32_t mine = a.load[owner[k]];
-            const Person better = least_loaded(graph, a.load, order[k], mine - 1, owner[k]);
+            const std::uint32_t mine = load[owner[k]];
+            const Person better = least_loaded(graph, load, order[k], mine - 1, owner[k]);
             if (better != owner[k]) {
-                --a.load[owner[k]];
-                ++a.load[owner[k] = better];
+                --load[owner[k]];
+                ++load[owner[k] = better];
                 moved = 1;
             }
             interrupt.worked(graph.degree(order[k]));
         }
     }
+    return {std::move(load), std::move(order), std::move(owner)};
+}
 
-    // Store the elements owner by owner: the searches then read memory in order.
+// Stores the elements owner by owner: the searches then read memory in order.
+Assignment arrange(const Graph& graph, Start start, Interrupt& interrupt) {
+    Assignment a;
+    a.load = std::move(start.load);
+    const auto count = static_cast<Element>(start.shared.size());
     std::vector<Element> at(graph.people + std::size_t{1}, 0);
-    for (Person p : owner) ++at[p + 1];
+    for (Person p : start.owner) ++at[p + 1];
     for (Person p = 0; p < graph.people; ++p) at[p + 1] += at[p];
-    a.shared.resize(count);
+    a.shared.resize(count + std::size_t{1});
     a.owner.resize(count);
     std::uint64_t pairs = 0;
     for (Element k = 0; k < count; ++k) {
-        const Element to = at[owner[k]]++;
-        const auto degree = static_cast<std::uint32_t>(graph.degree(order[k]));
-        a.shared[to] = {graph.begin[order[k]], degree, 0, kNone, kNone};
-        a.owner[to] = owner[k];
-        pairs += degree;
+        const Element to = at[start.owner[k]]++;
+        a.shared[to].next = start.shared[k];  // in the graph, until the holders are here
+        a.owner[to] = start.owner[k];
+        pairs += graph.degree(start.shared[k]);
         interrupt.worked(1);
     }
-    a.holders.reserve(pairs);
-    for (Shared& element : a.shared) {
-        const Person* first = graph.holders.data() + element.begin;  // in the graph, until now
-        element.begin = a.holders.size();
-        a.holders.insert(a.holders.end(), first, first + element.degree);
-        interrupt.worked(element.degree);
+    start = {};
+    for (Person p = graph.people; p-- > 0;) {  // at[p] has become the end of p's elements
+        const Element first = p == 0 ? 0 : at[p - 1];
+        at[p] = first < at[p] ? first : kNone;
     }
-    a.first_owned.assign(graph.people, kNone);
-    for (Element e = count; e-- > 0;) {
-        const Element after = std::exchange(a.first_owned[a.owner[e]], e);
-        a.shared[e].next = after;
-        if (after != kNone) a.shared[after].previous = e;
+    a.first_owned = std::move(at);
+    a.holders.resize(pairs);
+    std::uint64_t begin = 0;
+    for (Element e = 0; e < count; ++e) {
+        const Element original = a.shared[e].next;
+        a.shared[e] = {begin, e + 1 < count && a.owner[e + 1] == a.owner[e] ? e + 1 : kNone,
+                       e > 0 && a.owner[e - 1] == a.owner[e] ? e - 1 : kNone};
+        std::copy_n(graph.holders.data() + graph.begin[original], graph.degree(original), a.holders.data() + begin);
+        begin += graph.degree(original);
+        interrupt.worked(graph.degree(original));
     }
+    a.shared[count].begin = pairs;
     return a;
 }
 
 // Which elements each person holds; only searches against the direction of the load need it.
 struct Held {
     std::vector<std::uint64_t> begin;
-    std::vector<Element> elements;
+    Array<Element> elements;
 
     void build(const Assignment& a, unsigned threads, Interrupt& interrupt) {
         begin.assign(a.people() + std::size_t{2}, 0);
@@ -165,9 +180,9 @@ struct Held {
             const auto from = static_cast<Person>(a.people() * i / pieces);
             const auto width = static_cast<Person>(a.people() * (i + 1) / pieces) - from;
             for (Element e = 0; e < a.elements(); ++e) {
-                for (std::uint64_t x = a.shared[e].begin, end = x + a.shared[e].degree; x < end; ++x)
+                for (std::uint64_t x = a.shared[e].begin, end = a.shared[e + 1].begin; x < end; ++x)
                     if (a.holders[x] - from < width) elements[begin[a.holders[x] + 1]++] = e;
-                mine.worked(a.shared[e].degree);
+                mine.worked(a.degree(e));
             }
         });
     }
@@ -233,16 +248,12 @@ class Repair {
     struct Downhill {
         Repair& r;
         bool is_root(Person p, std::uint32_t cap) const { return r.a_.load[p] > cap; }
-        void restart(Person p) const {
-            r.at_[p] = r.a_.first_owned[p];
-            for (Element e = r.at_[p]; e != kNone; e = r.a_.shared[e].next) r.a_.shared[e].tried = 0;
-        }
+        void restart(Person p) const { r.at_[p] = {r.a_.first_owned[p], 0}; }
         template <class Visit>
         bool any(Person p, Visit visit) const {
             for (Element e = r.a_.first_owned[p]; e != kNone; e = r.a_.shared[e].next) {
-                const Shared& element = r.a_.shared[e];
-                r.interrupt_.worked(element.degree);
-                for (std::uint64_t x = element.begin, end = x + element.degree; x < end; ++x)
+                r.interrupt_.worked(r.a_.degree(e));
+                for (std::uint64_t x = r.a_.shared[e].begin, end = r.a_.shared[e + 1].begin; x < end; ++x)
                     if (visit(r.a_.holders[x])) return true;
             }
             return false;
@@ -250,19 +261,19 @@ class Repair {
         // The next person of a wanted level and the element that leads there; or kNone.
         template <class Wanted>
         std::pair<Person, Element> advance(Person p, Wanted wanted) const {
-            for (Element& e = r.at_[p]; e != kNone; e = r.a_.shared[e].next) {
-                Shared& element = r.a_.shared[e];
-                const Person* holders = r.a_.holders.data() + element.begin;
-                std::uint32_t x = element.tried;
-                while (x < element.degree && !wanted(r.level_[holders[x]])) ++x;
-                r.interrupt_.worked(x - element.tried);
-                element.tried = x;
-                if (x < element.degree) return {holders[x], e};
+            for (auto& [e, tried] = r.at_[p]; e != kNone; e = r.a_.shared[e].next, tried = 0) {
+                const Person* holders = r.a_.holders.data() + r.a_.shared[e].begin;
+                const auto degree = static_cast<std::uint32_t>(r.a_.degree(e));
+                std::uint32_t x = tried;
+                while (x < degree && !wanted(r.level_[holders[x]])) ++x;
+                r.interrupt_.worked(x - tried);
+                tried = x;
+                if (x < degree) return {holders[x], e};
             }
             return {kNone, kNone};
         }
         void move(Person p, Person to, Element e) const {
-            r.at_[p] = r.a_.shared[e].next;
+            r.at_[p] = {r.a_.shared[e].next, 0};
             r.a_.hand_over(e, to);
         }
         void settle(Person root, Person target) const { --r.a_.load[root], ++r.a_.load[target]; }
@@ -273,7 +284,7 @@ class Repair {
     struct Uphill {
         Repair& r;
         bool is_root(Person p, std::uint32_t cap) const { return r.a_.load[p] < cap; }
-        void restart(Person p) const { r.at_[p] = 0; }
+        void restart(Person p) const { r.at_[p].place = 0; }
         template <class Visit>
         bool any(Person p, Visit visit) const {
             r.interrupt_.worked(r.held_.begin[p + 1] - r.held_.begin[p]);
@@ -284,15 +295,15 @@ class Repair {
         template <class Wanted>
         std::pair<Person, Element> advance(Person p, Wanted wanted) const {
             const std::uint64_t begin = r.held_.begin[p], end = r.held_.begin[p + 1];
-            std::uint64_t x = begin + r.at_[p];
+            std::uint64_t x = begin + r.at_[p].place;
             while (x < end && !wanted(r.level_[r.a_.owner[r.held_.elements[x]]])) ++x;
-            r.interrupt_.worked(x - begin - r.at_[p]);
-            r.at_[p] = static_cast<std::uint32_t>(x - begin);
+            r.interrupt_.worked(x - begin - r.at_[p].place);
+            r.at_[p].place = static_cast<std::uint32_t>(x - begin);
             if (x == end) return {kNone, kNone};
             return {r.a_.owner[r.held_.elements[x]], r.held_.elements[x]};
         }
         void move(Person p, Person, Element e) const {
-            ++r.at_[p];
+            ++r.at_[p].place;
             r.a_.hand_over(e, p);
         }
         void settle(Person root, Person target) const { ++r.a_.load[root], --r.a_.load[target]; }
@@ -333,7 +344,7 @@ class Repair {
         for (Person i = part.begin; i < part.end; ++i)
             if (a_.load[people_[i]] > cap)
                 for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next)
-                    edges += a_.shared[e].degree;
+                    edges += a_.degree(e);
         if (edges < a_.holders.size() / 16) return false;
         held_.build(a_, threads_, interrupt_);
         return true;
@@ -452,15 +463,25 @@ class Repair {
     Interrupt& interrupt_;
 
     std::vector<Level> level_;
-    std::vector<std::uint32_t> at_;     // where advance(p) goes on: an element, or a place in held_
-    std::vector<Person> queue_, roots_;
+    // Where advance(p) goes on.
+    struct At {
+        std::uint32_t place;  // an element, or how many of held_ have been passed
+        std::uint32_t tried;  // how many holders of the element have been passed
+    };
+    // Neither is set to zero: as long as a search visits few people, most takes no memory.
+    Array<At> at_;
+    Array<Person> queue_;
+    std::vector<Person> roots_;
     std::vector<std::pair<Person, Element>> path_;
 };
 
 }  // namespace
 
 std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt) {
-    Assignment a = first_assignment(graph, interrupt);
+    Start first = start(graph, interrupt);
+    const auto [least, most] = std::minmax_element(first.load.begin(), first.load.end());
+    if (first.load.empty() || *most - *least < 2) return std::move(first.load);  // even already
+    Assignment a = arrange(graph, std::move(first), interrupt);
     std::vector<Person> people(graph.people);
     std::iota(people.begin(), people.end(), 0);
     std::vector<Part> todo{{0, graph.people, 0}};

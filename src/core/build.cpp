@@ -1,5 +1,6 @@
 #include "build.hpp"
 
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace {
 // The rank of a key among sorted distinct keys: a table over the top bits, then a short search.
 class Ranks {
    public:
-    Ranks(const std::vector<std::uint64_t>& sorted, std::uint64_t lookups) : keys_(sorted) {
+    Ranks(const Array<std::uint64_t>& sorted, std::uint64_t lookups) : keys_(sorted) {
         // About one key to an entry, but never more than half a byte of table for each lookup.
         const int bits = std::max(1, std::min<int>(std::bit_width(keys_.size()), std::bit_width(lookups) - 3));
         shift_ = 64 - bits;
@@ -38,99 +39,123 @@ class Ranks {
     }
 
    private:
-    const std::vector<std::uint64_t>& keys_;
+    const Array<std::uint64_t>& keys_;
     int shift_;
     std::vector<std::uint32_t> first_;  // first_[b]: the first key whose top bits are b or more
 };
 
-// What is left of a part once its elements are in order: the keys of the elements are done with.
-struct Grouped {
-    std::vector<std::uint32_t> degrees;
-    std::vector<std::uint64_t> people;  // keys, later replaced by `holders`
-    std::vector<Person> holders;
+// The keys of people as one thread meets them. Most repetitions are caught at once, for little.
+class Met {
+   public:
+    Met(int bits, BlockPool& pool)
+        : shift_(64 - bits), lately_(std::size_t{1} << bits, 0), parts_(empty_parts<std::uint64_t>(pool)) {}
+
+    void prepare(std::uint64_t key) const { __builtin_prefetch(&lately_[key >> shift_], 1); }  // soon to be added
+
+    void add(std::uint64_t key) {
+        std::uint64_t& seen = lately_[key >> shift_];
+        if (seen == key && key != 0) return;
+        seen = key;
+        parts_[part_of(key)].push_back(key);
+    }
+
+    Blocks<std::uint64_t>& part(std::size_t i) { return parts_[i]; }
+
+   private:
+    int shift_;
+    std::vector<std::uint64_t> lately_;
+    std::vector<Blocks<std::uint64_t>> parts_;
 };
 
-Grouped group(const std::vector<Pair>& sorted) {
-    Grouped part;
-    part.people.resize(sorted.size());
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        if (i == 0 || sorted[i].element != sorted[i - 1].element) part.degrees.push_back(0);
-        ++part.degrees.back();
-        part.people[i] = sorted[i].person;
+// What is left of a part once its elements are in order: the keys of the elements are done with.
+struct Grouped {
+    explicit Grouped(BlockPool& pool) : degrees(pool), people(pool) {}
+
+    void add(Blocks<Pair> sorted, Met& met) {
+        std::uint64_t element = 0;
+        std::uint32_t degree = 0;
+        sorted.drain([&](const Pair* pair, const Pair* end) {
+            for (; pair != end; ++pair) {
+                if (pair->element != element && degree > 0) degrees.push_back(std::exchange(degree, 0));
+                element = pair->element;
+                ++degree;
+                people.push_back(pair->person);
+                if (end - pair > 16) met.prepare(pair[16].person);
+                met.add(pair->person);
+            }
+        });
+        if (degree > 0) degrees.push_back(degree);
     }
-    part.degrees.shrink_to_fit();
-    return part;
-}
+
+    Blocks<std::uint32_t> degrees;
+    Blocks<std::uint64_t> people;  // keys
+};
 
 }  // namespace
 
 Graph GraphBuilder::finish(std::uint64_t max_index) {
-    constexpr std::size_t kParts = DistinctKeys<Pair>::kParts;
-    constexpr std::size_t kSlice = 1 << 16;
+    constexpr std::size_t kStep = kParts / 4;  // after so many parts, what they are done with is given back
     // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
-    std::array<Grouped, kParts> parts;
-    {
-        auto sorted = pairs_.finish();
-        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
-            parts[i] = group(sorted[i]);
-            interrupt.worked(sorted[i].size());
-            sorted[i] = {};
-        });
+    std::vector<Grouped> parts;
+    for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_);
+    Spares<Met> met;
+    const int bits = std::clamp<int>(std::bit_width(pairs_.at_most() / threads_) - 4, 1, 20);
+    pairs_.for_each_part([&](std::size_t i, Blocks<Pair> pairs, Interrupt& interrupt) {
+        interrupt.worked(pairs.size());
+        met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine); });
+    });
+    std::array<std::uint64_t, kParts + 1> elements{}, pairs{};  // in the parts before
+    for (std::size_t i = 0; i < kParts; ++i) {
+        elements[i + 1] = elements[i] + parts[i].degrees.size();
+        pairs[i + 1] = pairs[i] + parts[i].people.size();
     }
-    std::uint64_t elements = 0, pairs = 0;
-    for (const Grouped& part : parts) {
-        elements += part.degrees.size();
-        pairs += part.people.size();
-    }
-    release_free_memory(pairs);
 
-    DistinctKeys<std::uint64_t> distinct_people(threads_, interrupt_);
-    const int bits = std::clamp<int>(std::bit_width(pairs), 1, 16);
-    std::vector<std::uint64_t> lately(std::size_t{1} << bits, 0);  // most repetitions are caught here, for little
-    for (const Grouped& part : parts) {
-        std::size_t added = 0;
-        for (std::uint64_t key : part.people)
-            if (std::uint64_t& seen = lately[key >> (64 - bits)]; seen != key || key == 0) {
-                distinct_people.add(seen = key);
-                ++added;
-            }
-        distinct_people.added(added);
-    }
     Graph graph;
-    std::vector<std::uint64_t>& people = graph.people_keys;
     {
-        auto sorted = distinct_people.finish();
+        auto distinct = empty_parts<std::uint64_t>(pool_);
+        Spares<Sorter<std::uint64_t>> sorters;
+        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+            sorters.lend([] { return Sorter<std::uint64_t>(); }, [&](Sorter<std::uint64_t>& sorter) {
+                for (auto& some : met.all()) sorter.take(some->part(i));
+                const auto sorted = sorter.sorted(interrupt);
+                distinct[i].append(sorted.data(), sorted.data() + sorted.size());
+            });
+        });
         std::size_t count = 0;
-        for (const auto& part : sorted) count += part.size();
-        if (count > max_index || elements > max_index) throw TooLarge();
-        people.reserve(count);
-        for (auto& part : sorted) {
-            people.insert(people.end(), part.begin(), part.end());
-            part = {};
+        for (const auto& part : distinct) count += part.size();
+        if (count > max_index || elements[kParts] > max_index) throw TooLarge();
+        graph.people = static_cast<Person>(count);
+        graph.people_keys.resize(count);
+        std::uint64_t* end = graph.people_keys.data();
+        for (std::size_t i = 0; i < kParts; ++i) {
+            if (i % kStep == 0) pool_.shrink();
+            distinct[i].drain([&](const std::uint64_t* first, const std::uint64_t* last) {
+                end = std::copy(first, last, end);
+            });
         }
     }
 
-    graph.people = static_cast<Person>(people.size());
-    {
-        const Ranks rank(people, pairs);
-        parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
-            Grouped& part = parts[i];
-            part.holders.resize(part.people.size());
-            for (std::size_t k = 0; k < part.people.size(); ++k) {
-                if (k + 16 < part.people.size()) rank.prepare(part.people[k + 16], part.people[k + 8]);
-                part.holders[k] = rank(part.people[k]);
-                if (k % kSlice == 0) interrupt.worked(kSlice);
-            }
-            part.people = {};
+    graph.begin.resize(elements[kParts] + 1);
+    graph.holders.resize(pairs[kParts]);
+    const Ranks rank(graph.people_keys, pairs[kParts]);
+    auto number = [&](std::size_t i, Interrupt& interrupt) {
+        std::uint64_t element = elements[i], end = pairs[i];
+        parts[i].degrees.drain([&](const std::uint32_t* degree, const std::uint32_t* last) {
+            for (; degree != last; ++degree) graph.begin[++element] = end += *degree;
         });
-    }
-    release_free_memory(pairs);
-    graph.begin.reserve(elements + 1);
-    graph.holders.reserve(pairs);
-    for (Grouped& part : parts) {
-        for (std::uint32_t degree : part.degrees) graph.begin.push_back(graph.begin.back() + degree);
-        graph.holders.insert(graph.holders.end(), part.holders.begin(), part.holders.end());
-        part = {};
+        Person* holder = graph.holders.data() + pairs[i];
+        parts[i].people.drain([&](const std::uint64_t* key, const std::uint64_t* last) {
+            interrupt.worked(static_cast<std::size_t>(last - key));
+            for (; key != last; ++key) {
+                if (last - key > 16) rank.prepare(key[16], key[8]);
+                *holder++ = rank(*key);
+            }
+        });
+    };
+    for (std::size_t first = 0; first < kParts; first += kStep) {
+        pool_.shrink();
+        parallel_for(kStep, threads_, interrupt_,
+                     [&](std::size_t i, Interrupt& interrupt) { number(first + i, interrupt); });
     }
     return graph;
 }

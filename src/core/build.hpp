@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "distinct_keys.hpp"
+#include "blocks.hpp"
+#include "distinct_pairs.hpp"
 #include "graph.hpp"
 #include "interrupt.hpp"
 
@@ -12,7 +13,7 @@ namespace dpdistinct {
 class GraphBuilder {
    public:
     GraphBuilder(unsigned threads, Interrupt& interrupt)
-        : threads_(threads), interrupt_(interrupt), pairs_(threads, interrupt) {}
+        : threads_(threads), interrupt_(interrupt), pairs_(pool_, threads, interrupt) {}
 
     void add(std::uint64_t person, std::uint64_t element) { pairs_.add({element, person}); }
     void added(std::size_t rows) { pairs_.added(rows); }
@@ -24,7 +25,8 @@ class GraphBuilder {
    private:
     unsigned threads_;
     Interrupt& interrupt_;
-    DistinctKeys<Pair> pairs_;
+    BlockPool pool_;
+    DistinctPairs pairs_;
 };
 
 }  // namespace dpdistinct

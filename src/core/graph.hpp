@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <stdexcept>
-#include <vector>
+
+#include "array.hpp"
 
 namespace dpdistinct {
 
@@ -14,9 +15,9 @@ using Element = std::uint32_t;
 // greedy curve need an order that does not depend on who else is in the table.
 struct Graph {
     Person people = 0;
-    std::vector<std::uint64_t> people_keys;  // of each person, increasing
-    std::vector<std::uint64_t> begin{0};  // element e is held by holders[begin[e] .. begin[e + 1])
-    std::vector<Person> holders;          // increasing within each element
+    Array<std::uint64_t> people_keys;  // of each person, increasing
+    Array<std::uint64_t> begin{0};  // element e is held by holders[begin[e] .. begin[e + 1])
+    Array<Person> holders;          // increasing within each element
 
     Element elements() const { return static_cast<Element>(begin.size() - 1); }
     std::uint64_t pairs() const { return holders.size(); }

@@ -1,5 +1,6 @@
 #include "keys.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +16,8 @@ namespace {
 constexpr std::uint64_t kSeed = 42;  // Spark's
 constexpr std::string_view kSalts[] = {"person", "element"};
 
+// Rows are hashed a few at a time, so that their values and hashes stay in the cache.
+constexpr std::int64_t kSlice = 1 << 11;
 using Hashes = std::vector<std::uint64_t>;
 
 // The values of one column of a batch as the bytes that Spark hashes.
@@ -46,14 +49,14 @@ class Values {
             throw WrongColumns();
     }
 
-    // Adds the value of every row to the row's hash.
-    void add_to(Hashes& hashes, const ArrowArray& batch, int i) {
+    // Adds the values of the batch's rows from `row` on to as many hashes as there are.
+    void add_to(Hashes& hashes, const ArrowArray& batch, int i, std::int64_t row) {
         const ArrowArray& column = *batch.children[i];
         if (column.offset < 0 || column.n_buffers < 2 || column.length - batch.offset < batch.length)
             throw StreamFailed();
-        if (batch.length == 0) return;
+        if (hashes.empty()) return;
         buffers_ = column.buffers;
-        start_ = batch.offset + column.offset;
+        start_ = batch.offset + column.offset + row;
         valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
         (this->*hash_)(hashes);
     }
@@ -182,6 +185,8 @@ struct KeyStream {
     Released<ArrowArrayStream> values;
     int people;
     std::vector<Values> columns;
+    std::unique_ptr<Released<ArrowArray>> batch;  // of values
+    std::int64_t row = 0;                         // the first of the batch that is not hashed yet
 };
 
 // A batch of keys that owns all it points to.
@@ -200,23 +205,35 @@ void release_batch(ArrowArray* array) {
     array->release = nullptr;
 }
 
+// Makes sure of a batch with rows to hash; false at the end of the stream.
+bool fetch(KeyStream& stream) {
+    while (!stream.batch || stream.row == stream.batch->length) {
+        stream.batch = std::make_unique<Released<ArrowArray>>();
+        stream.row = 0;
+        const ArrowArray& batch = *stream.batch;
+        if (stream.values.get_next(&stream.values, stream.batch.get()) != 0) throw StreamFailed();
+        if (!batch.release) return false;
+        if (batch.length < 0 || batch.offset < 0 || batch.n_children != std::ssize(stream.columns)) throw StreamFailed();
+    }
+    return true;
+}
+
 bool next(KeyStream& stream, ArrowArray* out) {
-    Released<ArrowArray> values;
-    if (stream.values.get_next(&stream.values, &values) != 0) throw StreamFailed();
-    if (!values.release) return false;
-    if (values.length < 0 || values.offset < 0 || values.n_children != std::ssize(stream.columns)) throw StreamFailed();
+    if (!fetch(stream)) return false;
+    const std::int64_t rows = std::min(kSlice, stream.batch->length - stream.row);
     auto batch = std::make_unique<KeyBatch>();
     for (int side = 0; side < 2; ++side) {
         Hashes& keys = batch->keys[side];
-        keys.assign(static_cast<std::size_t>(values.length), xxh64(kSalts[side].data(), kSalts[side].size(), kSeed));
+        keys.assign(static_cast<std::size_t>(rows), xxh64(kSalts[side].data(), kSalts[side].size(), kSeed));
         const int begin = side == 0 ? 0 : stream.people;
         const int end = side == 0 ? stream.people : static_cast<int>(stream.columns.size());
-        for (int i = begin; i < end; ++i) stream.columns[i].add_to(keys, values, i);
+        for (int i = begin; i < end; ++i) stream.columns[i].add_to(keys, *stream.batch, i, stream.row);
         batch->key_buffers[side][1] = keys.data();
-        batch->arrays[side] = {values.length, 0, 0, 2, 0, batch->key_buffers[side], nullptr, nullptr, release_child, nullptr};
+        batch->arrays[side] = {rows, 0, 0, 2, 0, batch->key_buffers[side], nullptr, nullptr, release_child, nullptr};
         batch->children[side] = &batch->arrays[side];
     }
-    *out = {values.length, 0, 0, 1, 2, &batch->validity, batch->children, nullptr, release_batch, batch.get()};
+    stream.row += rows;
+    *out = {rows, 0, 0, 1, 2, &batch->validity, batch->children, nullptr, release_batch, batch.get()};
     batch.release();
     return true;
 }

@@ -7,8 +7,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "interrupt.hpp"
@@ -72,5 +74,34 @@ void parallel_for(std::size_t pieces, unsigned threads, Interrupt& interrupt, Pi
     helpers.clear();  // joins
     if (failure) std::rethrow_exception(failure);
 }
+
+// What a thread needs for its pieces and others may use after it: no more are made than threads
+// are at work at once.
+template <class Thing>
+class Spares {
+   public:
+    // Calls use(thing) with one that nobody else is using; make() makes a new one.
+    template <class Make, class Use>
+    void lend(Make make, Use use) {
+        std::unique_ptr<Thing> thing;
+        {
+            std::lock_guard<std::mutex> lock(guard_);
+            if (!things_.empty()) {
+                thing = std::move(things_.back());
+                things_.pop_back();
+            }
+        }
+        if (!thing) thing = std::make_unique<Thing>(make());
+        use(*thing);
+        std::lock_guard<std::mutex> lock(guard_);
+        things_.push_back(std::move(thing));
+    }
+
+    std::vector<std::unique_ptr<Thing>>& all() { return things_; }
+
+   private:
+    std::mutex guard_;
+    std::vector<std::unique_ptr<Thing>> things_;
+};
 
 }  // namespace dpdistinct

@@ -1,0 +1,28 @@
+// A vector whose new elements are not set to zero: they are written anyway, often by several threads.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace dpdistinct {
+
+template <class T>
+struct Uninitialised : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = Uninitialised<U>;
+    };
+    template <class U, class... Arguments>
+    void construct(U* at, Arguments&&... arguments) {
+        if constexpr (sizeof...(Arguments) == 0)
+            ::new (static_cast<void*>(at)) U;
+        else
+            ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+    }
+};
+
+template <class T>
+using Array = std::vector<T, Uninitialised<T>>;
+
+}  // namespace dpdistinct

@@ -1,0 +1,147 @@
+// Lists that grow by blocks of a common pool. Memory that is new to the process costs more than a
+// key's way through it, so what one step is done with goes back to the pool for the next.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace dpdistinct {
+
+class BlockPool {
+   public:
+    static constexpr std::size_t kBytes = std::size_t{1} << 14;
+
+    void* take() {
+        std::lock_guard<std::mutex> lock(guard_);
+        for (auto* spare : {&free_, &forgotten_}) {
+            if (spare->empty()) continue;
+            void* block = spare->back();
+            spare->pop_back();
+            return block;
+        }
+        if (fresh_ == kInSlab) {
+            free_.reserve((slabs_.size() + 1) * kInSlab);  // so that give() cannot fail
+            slabs_.emplace_back(static_cast<std::byte*>(::operator new(kInSlab * kBytes, kAligned)));
+            fresh_ = 0;
+        }
+        return slabs_.back().get() + kBytes * fresh_++;
+    }
+
+    void give(void* block) {
+        std::lock_guard<std::mutex> lock(guard_);
+        free_.push_back(block);
+    }
+
+    // Gives the memory of the free blocks back to the system. To be called while no other thread
+    // is at work: each of them would be stopped for each block.
+    void shrink() {
+        std::lock_guard<std::mutex> lock(guard_);
+        for (void* block : free_) forget(block);
+        forgotten_.insert(forgotten_.end(), free_.begin(), free_.end());
+        free_.clear();
+    }
+
+   private:
+    static void forget([[maybe_unused]] void* block) {
+#ifdef __linux__
+        madvise(block, kBytes, MADV_DONTNEED);
+#endif
+    }
+
+    static constexpr std::align_val_t kAligned{kBytes};
+    struct Delete {
+        void operator()(std::byte* slab) const { ::operator delete(slab, kAligned); }
+    };
+
+    // 64 MiB: so large that the C library maps each slab alone. What has not been touched takes no
+    // memory, and what is freed goes back to the system at once.
+    static constexpr std::size_t kInSlab = std::size_t{1} << 12;
+    std::mutex guard_;
+    std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
+    std::size_t fresh_ = kInSlab;  // of the last slab: the first block never given out
+    std::vector<void*> free_;
+    std::vector<void*> forgotten_;  // free, and without memory
+};
+
+template <class T>
+class Blocks {
+   public:
+    explicit Blocks(BlockPool& pool) : pool_(&pool) {}
+    Blocks(Blocks&& other) noexcept { swap(other); }
+    Blocks& operator=(Blocks&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~Blocks() {
+        for (T* block : blocks_)
+            if (block) pool_->give(block);
+    }
+
+    std::size_t size() const { return blocks_.size() * kInBlock - static_cast<std::size_t>(end_ - next_); }
+
+    void push_back(const T& value) {
+        if (next_ == end_) grow();
+        *next_++ = value;
+    }
+
+    // The place for the next elements, at least one; wrote() says how many were put there.
+    std::span<T> room() {
+        if (next_ == end_) grow();
+        return {next_, end_};
+    }
+    void wrote(std::size_t count) { next_ += count; }
+
+    void append(const T* first, const T* last) {
+        while (first != last) {
+            const std::span<T> place = room();
+            const std::size_t count = std::min(place.size(), static_cast<std::size_t>(last - first));
+            std::copy_n(first, count, place.data());
+            wrote(count);
+            first += count;
+        }
+    }
+
+    // Calls read(first, last) for every block in order and gives each back; the list is empty then.
+    template <class Read>
+    void drain(Read read) {
+        for (T*& block : blocks_) {
+            read(static_cast<const T*>(block), &block == &blocks_.back() ? next_ : block + kInBlock);
+            pool_->give(std::exchange(block, nullptr));
+        }
+        blocks_.clear();
+        next_ = end_ = nullptr;
+    }
+
+   private:
+    static constexpr std::size_t kInBlock = BlockPool::kBytes / sizeof(T);
+
+    void swap(Blocks& other) noexcept {
+        std::swap(pool_, other.pool_);
+        std::swap(blocks_, other.blocks_);
+        std::swap(next_, other.next_);
+        std::swap(end_, other.end_);
+    }
+
+    void grow() {
+        blocks_.push_back(nullptr);
+        blocks_.back() = next_ = static_cast<T*>(pool_->take());
+        end_ = next_ + kInBlock;
+    }
+
+    T* next_ = nullptr;
+    T* end_ = nullptr;
+    BlockPool* pool_ = nullptr;
+    std::vector<T*> blocks_;
+};
+
+}  // namespace dpdistinct
