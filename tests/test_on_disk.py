@@ -12,11 +12,28 @@ import pytest
 
 import dpdistinct
 from dpdistinct import InputError, greedy_curve, release
-from dpdistinct.tables import read_greedy_curve
+from dpdistinct.tables import duckdb_settings, greedy_curve_on_disk, open_keys
 from inputs import KINDS, TYPES, curve_of, visits_of
 from keyed import SECRET, assert_tells_nothing
 
+HERE = Path(__file__).parent
 SIDES = {"person": "person", "element": "element"}
+
+
+def on_disk(
+    source: Any,
+    sql: str | None = None,
+    memory_limit: str | None = None,
+    temp_directory: Any = None,
+    threads: int | None = None,
+) -> dpdistinct.Curve:
+    settings = duckdb_settings(memory_limit, temp_directory, threads)
+    with open_keys(source, **SIDES, sql=sql, settings=settings) as keys:
+        return greedy_curve_on_disk(keys, settings)
+
+
+def in_memory(source: Any, sql: str | None) -> dpdistinct.Curve:
+    return greedy_curve(dpdistinct.read(source, **SIDES, sql=sql))
 
 
 @pytest.mark.parametrize(
@@ -24,14 +41,11 @@ SIDES = {"person": "person", "element": "element"}
 )
 def test_sorting_on_disk_gives_the_curve_of_memory(kind: str, column: str, tmp_path: Path) -> None:
     curves = []
-    for name, read in (
-        ("memory", lambda *a, **k: greedy_curve(dpdistinct.read(*a, **k))),
-        ("disk", read_greedy_curve),
-    ):
-        folder = tmp_path / name
+    for read in (in_memory, on_disk):
+        folder = tmp_path / read.__name__
         folder.mkdir()
         source = KINDS[kind].write(visits_of(column).connection, folder)
-        curves.append(curve_of(read(source, **SIDES, sql=KINDS[kind].sql)))
+        curves.append(curve_of(read(source, KINDS[kind].sql)))
     assert curves[0] == curves[1]
 
 
@@ -51,7 +65,7 @@ def test_what_exceeds_the_memory_goes_to_a_private_folder_and_is_deleted(large: 
     temp.mkdir()
     script = f"""
 import os, threading
-from dpdistinct.tables import read_greedy_curve
+from test_on_disk import on_disk
 seen = set()
 done = threading.Event()
 def watch():
@@ -59,15 +73,16 @@ def watch():
         for folder, _, files in os.walk({str(temp)!r}):
             if folder != {str(temp)!r}:
                 seen.add((os.stat(folder).st_mode & 0o777, bool(files)))
-thread = threading.Thread(target=watch)
+thread = threading.Thread(target=watch, daemon=True)
 thread.start()
-curve = read_greedy_curve({str(large)!r}, person="person", element="element", memory_limit="40MB",
-                          temp_directory={str(temp)!r}, threads=1)
+curve = on_disk({str(large)!r}, memory_limit="40MB", temp_directory={str(temp)!r}, threads=1)
 done.set(); thread.join()
 print(*curve.values(200))
 print(*sorted(seen))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=HERE, timeout=120
+    )
     counts, seen = done.stdout.splitlines()
     expected = greedy_curve(dpdistinct.read(large, **SIDES)).values(200)
     assert counts.split() == [str(count) for count in expected]
@@ -82,7 +97,7 @@ def test_a_failure_leaves_no_file_and_tells_nothing(tmp_path: Path) -> None:
         "FROM range(1000000) t(i)"
     )
     with pytest.raises(InputError, match="reading the table failed") as caught:
-        read_greedy_curve(failing, **SIDES, memory_limit="200MB", temp_directory=tmp_path)
+        on_disk(failing, memory_limit="200MB", temp_directory=tmp_path)
     assert_tells_nothing(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -95,7 +110,7 @@ def test_greedy_with_a_memory_limit_sorts_on_disk(
 ) -> None:
     calls = []
     monkeypatch.setattr(
-        release, "read_greedy_curve", lambda *a, **k: calls.append(1) or read_greedy_curve(*a, **k)
+        release, "greedy_curve_on_disk", lambda *a: calls.append(1) or greedy_curve_on_disk(*a)
     )
     answer = dpdistinct.count_distinct(
         large, **SIDES, epsilon=100.0, method=method, mechanism="fixed", max_bound=300, memory_limit=limit

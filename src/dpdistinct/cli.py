@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 import dpdistinct
 from dpdistinct.errors import DpdistinctError, ParameterError
-from dpdistinct.terminal import new_table, print_exploration, print_table
 
 app = typer.Typer(
     add_completion=False,
@@ -196,6 +194,7 @@ def plan(
     """What to expect, before any data is touched: noise and margin for each bound."""
     from dpdistinct import report
     from dpdistinct.parameters import MAX_BOUND, check_parameters
+    from dpdistinct.terminal import new_table, print_table
 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
@@ -255,6 +254,7 @@ def explore(
     from dpdistinct.parameters import check_parameters
     from dpdistinct.plots import check_plot_path, plot_exploration
     from dpdistinct.tables import read
+    from dpdistinct.terminal import print_exploration
 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
@@ -308,6 +308,7 @@ def ledger_create(
 def ledger_show(ledger: LedgerFile, as_json: Json = False) -> None:
     """What each data set has left."""
     from dpdistinct.ledger import Ledger
+    from dpdistinct.terminal import new_table, print_table
 
     accounts = Ledger(ledger).show()
     if as_json:
@@ -332,11 +333,12 @@ def _source(data: list[str]) -> str | list[str]:
 @contextmanager
 def _progress(first: str) -> Iterator[Any]:
     """A spinner with the name of the step, on a terminal only."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield lambda step: None
         return
-    with console.status(first) as status:
+    from rich.console import Console
+
+    with Console(stderr=True).status(first) as status:
         yield status.update
 
 

@@ -14,7 +14,7 @@ from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, warm_up
 from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
-from dpdistinct.tables import Columns, column_names, read, read_greedy_curve
+from dpdistinct.tables import Columns, column_names, duckdb_settings, greedy_curve_on_disk, open_keys
 
 CURVES: dict[Method, Callable[[Contributions], Curve]] = {
     "matching": matching_curve,
@@ -91,18 +91,14 @@ def count_distinct(
     if person is None or element is None:
         raise ParameterError("person and element must name columns of the data")
     names = column_names("element", element)
-    warm_up()
-    how: dict[str, Any] = {
-        "person": person,
-        "element": names,
-        "sql": sql,
-        "memory_limit": memory_limit,
-        "temp_directory": temp_directory,
-        "threads": threads,
-    }
-    # Greedy needs the pairs only once and in order, so they need not fit into the memory.
-    on_disk = parameters.method == "greedy" and memory_limit is not None
-    curve = read_greedy_curve(data, **how) if on_disk else CURVES[parameters.method](read(data, **how))
+    settings = duckdb_settings(memory_limit, temp_directory, threads)
+    with open_keys(data, person=person, element=names, sql=sql, settings=settings) as keys:
+        warm_up()
+        if parameters.method == "greedy" and memory_limit is not None:
+            curve = greedy_curve_on_disk(keys, settings)
+        else:
+            contributions = Contributions.from_keys(keys, threads=threads)
+            curve = CURVES[parameters.method](contributions)
     return replace(release_curve(curve, parameters), element=", ".join(names))
 
 

@@ -57,31 +57,18 @@ def read(
     """
     if isinstance(data, Contributions):
         return data
-    settings = _settings(memory_limit, temp_directory, threads)
+    settings = duckdb_settings(memory_limit, temp_directory, threads)
     with open_keys(data, person=person, element=element, sql=sql, settings=settings) as keys:
         return Contributions.from_keys(keys, threads=threads)
 
 
-def read_greedy_curve(
-    data: Any,
-    *,
-    person: Columns,
-    element: Columns,
-    sql: str | None = None,
-    memory_limit: str | None = None,
-    temp_directory: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-) -> Curve:
-    """The greedy curve of a table whose pairs need not fit into memory: DuckDB sorts them on disk.
+def greedy_curve_on_disk(keys: Keys, settings: dict[str, str]) -> Curve:
+    """The greedy curve of pairs that need not fit into memory, because DuckDB sorts them on disk.
 
-    Parameters as for `read`. Equal to greedy_curve(read(...)); the memory that is needed beyond
-    memory_limit follows the people alone.
+    Equal to that of Contributions.from_keys(keys); what is needed beyond the memory_limit of the
+    settings follows the people alone.
     """
-    settings = _settings(memory_limit, temp_directory, threads)
-    with (
-        open_keys(data, person=person, element=element, sql=sql, settings=settings) as keys,
-        _connect(settings | {"preserve_insertion_order": "true"}) as sorter,
-    ):
+    with connect(settings | {"preserve_insertion_order": "true"}) as sorter:
         sorter.register("keys", keys)
         return greedy_curve_of_sorted(sorter.sql("SELECT person, element FROM keys ORDER BY element, person"))
 
@@ -95,14 +82,14 @@ def check_readable(data: Any, *, person: Columns, element: Columns, sql: str | N
     if is_sqlite(place) or (place.startswith(DATABASE_URLS) and sql is not None):
         inner = "SELECT * FROM data" if sql is None else sql.strip().rstrip(";")
         sql = f"SELECT * FROM ({inner}\n) AS asked LIMIT 0"
-    with open_keys(data, person=person, element=element, sql=sql, settings=_settings(**settings)):
+    with open_keys(data, person=person, element=element, sql=sql, settings=duckdb_settings(**settings)):
         pass
 
 
-def _settings(
+def duckdb_settings(
     memory_limit: str | None, temp_directory: str | os.PathLike[str] | None, threads: int | None
 ) -> dict[str, str]:
-    """Of DuckDB. The order of rows means nothing here."""
+    """For reading: the order of rows means nothing."""
     settings = {"threads": str(thread_count(threads)), "preserve_insertion_order": "false"}
     if memory_limit is not None:
         settings["memory_limit"] = str(memory_limit)
@@ -168,7 +155,7 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
         assert table is not None  # a SELECT has a result
         yield table
         return
-    with ExitStack() as sources, _connect(settings) as connection:
+    with ExitStack() as sources, connect(settings) as connection:
         query = _bind(connection, sources, data, sql)
         with constant_errors("the table", sql):
             table = connection.sql(query)
@@ -177,7 +164,7 @@ def open_table(data: Any, sql: str | None, settings: dict[str, str]) -> Iterator
 
 
 @contextmanager
-def _connect(settings: dict[str, str]) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(settings: dict[str, str]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end."""
     import duckdb
 
