@@ -27,9 +27,9 @@ from dpdistinct import DpdistinctError, ParameterError, Release
 from dpdistinct import ledger as ledger_module
 from dpdistinct.ledger import Account, Entry, Ledger, LedgerError
 from ledger_processes import EPSILON, PARAMETERS, SHIM, answer, draw
+from powerless import powerless
 
 HERE = Path(__file__).parent
-NOBODY = 65534
 # In memory where there is such a place: the syncs of a real disk would take most of the time.
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -641,19 +641,6 @@ def test_a_journal_without_its_ledger_is_not_given_to_a_new_one(path: Path) -> N
 
 
 # --- what cannot be written
-
-
-@contextlib.contextmanager
-def powerless() -> Iterator[None]:
-    """The superuser may write everywhere, so be somebody else for a while."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

@@ -41,9 +41,12 @@ struct ArrowArrayStream {
     void* private_data;
 };
 
-// The text of an engine's own error may quote the data, so it is never passed on.
+// The text of an engine's own error may quote the data, so there is one text for all of them.
+inline constexpr const char* kFailed =
+    "reading the table failed; is it complete, and is there memory and room for temporary files?";
+
 struct StreamFailed : std::runtime_error {
-    StreamFailed() : std::runtime_error("reading the table failed") {}
+    StreamFailed() : std::runtime_error(kFailed) {}
 };
 
 struct WrongColumns : std::invalid_argument {

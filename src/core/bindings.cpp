@@ -132,6 +132,7 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
 
 NB_MODULE(_core, m) {
     m.attr("MAX_INDEX") = kMaxIndex;
+    m.attr("FAILED") = kFailed;
     nb::class_<Graph>(m, "Graph")
         .def_prop_ro("people", [](const Graph& g) { return g.people; })
         .def_prop_ro("elements", &Graph::elements)

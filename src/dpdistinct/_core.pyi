@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_INDEX: int
+FAILED: str
 
 class Graph:
     @property

@@ -118,7 +118,7 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
     try:
         capsule = stream.__arrow_c_stream__()
     except Exception as error:
-        failure: BaseException = InputError("reading the table failed")
+        failure: BaseException = InputError(_core.FAILED)
         if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
             failure = KeyboardInterrupt()
     else:

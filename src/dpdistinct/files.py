@@ -80,8 +80,10 @@ def _matches(place: str) -> list[str]:
         if not found:
             raise InputError(f"no file matches {place}")
     for path in found:
-        if not os.access(path, os.R_OK):
-            raise InputError(f"{path} cannot be read: permission denied")
+        try:
+            open(path, "rb").close()
+        except OSError:
+            raise InputError(f"{path} cannot be read: permission denied") from None
     return found
 
 
