@@ -72,3 +72,12 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
     if not NUMBER.fullmatch(text.strip()):  # also keeps exponents from growing without end
         raise ParameterError(message)
     return Fraction(text)
+
+
+def size_in_bytes(memory_limit: str) -> int:
+    """Bytes of a size such as 2GB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT])(I?)B", str(memory_limit).strip(), re.IGNORECASE)
+    if not found:
+        raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {memory_limit!r}")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))

@@ -8,7 +8,6 @@ counter for each person (docs/spark.md).
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from dpdistinct.databases import constant_error
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import literal
 from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.parameters import Mechanism, Method, check_parameters, size_in_bytes
 from dpdistinct.release import CURVES, Release, release_curve
 from dpdistinct.sparkio import PARTITIONS, LocalFolder, RemoteFolder, private_folder, quiet
 from dpdistinct.tables import Columns, column_names, find_column
@@ -123,7 +122,7 @@ def read(
     not private; "greedy" has no such limit and no such error.
     """
     memory_limit = DEFAULT_MEMORY_LIMIT if memory_limit is None else memory_limit
-    limit = _size(memory_limit)
+    limit = size_in_bytes(memory_limit)
     with _sorted_keys(df, person, element, temp_directory, progress, distinct=True) as keys:
         pairs = keys.count()
         if pairs * BYTES_PER_PAIR > limit:
@@ -243,15 +242,6 @@ class _SortedKeys:
                     path = part.enter_context(self._folder.fetched(name))
                     source = f"read_parquet({literal(glob.escape(path))})"
                     yield connection.sql(f"SELECT person, element FROM {source}")
-
-
-def _size(memory_limit: str) -> int:
-    """Bytes of a size such as 2GB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT])(I?)B", str(memory_limit).strip(), re.IGNORECASE)
-    if not found:
-        raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {memory_limit!r}")
-    number, unit, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
 
 
 def _magnitude(number: int) -> int:

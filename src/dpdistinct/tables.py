@@ -21,6 +21,7 @@ from dpdistinct.databases import is_sqlite, postgresql
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import bind_files, constant_errors, is_text
 from dpdistinct.keys import Keys
+from dpdistinct.parameters import size_in_bytes
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,7 +69,10 @@ def greedy_curve_on_disk(keys: Keys, settings: dict[str, str]) -> Curve:
     Equal to that of Contributions.from_keys(keys); what is needed beyond the memory_limit of the
     settings follows the people alone.
     """
-    with connect(settings | {"preserve_insertion_order": "true"}) as sorter:
+    settings = settings | {"preserve_insertion_order": "true"}
+    if "memory_limit" in settings:  # the one who reads needs some, too
+        settings["memory_limit"] = f"{int(settings['memory_limit'].rstrip('B')) // 2}B"
+    with connect(settings) as sorter:
         sorter.register("keys", keys)
         return greedy_curve_of_sorted(sorter.sql("SELECT person, element FROM keys ORDER BY element, person"))
 
@@ -92,7 +96,7 @@ def duckdb_settings(
     """For reading: the order of rows means nothing."""
     settings = {"threads": str(thread_count(threads)), "preserve_insertion_order": "false"}
     if memory_limit is not None:
-        settings["memory_limit"] = str(memory_limit)
+        settings["memory_limit"] = f"{size_in_bytes(memory_limit)}B"
     if temp_directory is not None:
         settings["temp_directory"] = os.fspath(temp_directory)
         if not os.access(temp_directory, os.W_OK | os.X_OK) or not os.path.isdir(temp_directory):
@@ -172,10 +176,7 @@ def connect(settings: dict[str, str]) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             connection = duckdb.connect(config={**settings, "temp_directory": folder})
         except duckdb.Error:  # nothing but the settings has been looked at
-            if "memory_limit" not in settings:
-                raise InputError("DuckDB, which reads the table, does not start here") from None
-            limit = settings["memory_limit"]
-            raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {limit!r}") from None
+            raise InputError("DuckDB, which reads the table, does not start here") from None
         with connection:
             connection.execute("SET enable_progress_bar = false")
             yield connection
