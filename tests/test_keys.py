@@ -266,17 +266,15 @@ def test_several_streams_are_one_table() -> None:
 
 
 def test_signed_keys_keep_their_order() -> None:
-    signed = np.sort(np.random.default_rng(20231222).integers(-(2**63), 2**63, 300))
-    unsigned = (signed.astype(object) + 2**63).astype(np.uint64)
-    people = np.arange(300) % 7 - 3
-    columns = {
-        kind: pa.table({"p": people + (3 if kind == "unsigned" else 0), "e": keys})
-        for kind, keys in (("signed", signed), ("unsigned", unsigned))
-    }
-    columns["unsigned"] = columns["unsigned"].set_column(0, "p", columns["unsigned"]["p"].cast(pa.uint64()))
-    curves = [greedy_curve_of_sorted(table).values(50).tolist() for table in columns.values()]
-    assert curves[0] == curves[1]
-    assert curves[0] == greedy_curve(Contributions.from_keys(columns["signed"])).values(50).tolist()
+    rows = random_rows(np.random.default_rng(20231222), 20, 60, 300)
+    expected = greedy_curve(contributions_of(rows)).values(30).tolist()
+    rows.sort(key=lambda row: (row[1], row[0]))
+    people, elements = (
+        pa.array([key - 2**63 for key in side], pa.int64()) for side in zip(*rows, strict=True)
+    )
+    signed = pa.table({"person": people, "element": elements})
+    assert greedy_curve(Contributions.from_keys(signed)).values(30).tolist() == expected
+    assert greedy_curve_of_sorted(signed).values(30).tolist() == expected
 
 
 def test_more_people_or_elements_than_the_numbers_hold_are_an_error() -> None:

@@ -55,7 +55,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
 ]
-TempDirectory = Annotated[Path | None, typer.Option(help="Where a private folder may take what exceeds it.")]
+TempDirectory = Annotated[str | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
 
@@ -134,7 +134,7 @@ def count(
     query: dict[str, Any] = {"person": person, "element": element, "sql": sql}
     reading: dict[str, Any] = {
         "memory_limit": memory_limit,
-        "temp_directory": None if temp_directory is None else str(temp_directory),
+        "temp_directory": temp_directory,
         "threads": threads,
     }
     asked: dict[str, Any] = vars(parameters)
@@ -146,11 +146,12 @@ def count(
 
             step("starting Spark")
             rows = open_files(data, sql)
-            columns: dict[str, Any] = {"person": person, "element": element}
-            spark.check_columns(rows, **columns)
+            spark.check_columns(rows, person=person, element=element)
 
             def compute() -> Release:
-                return spark.count_distinct(rows, **columns, **asked, **reading, progress=step)
+                return spark.count_distinct(
+                    rows, person=person, element=element, **asked, **reading, progress=step
+                )
 
         else:
             # A mistyped column must not cost the budget; the schema is public.
