@@ -29,9 +29,11 @@ class BlockPool {
             spare->pop_back();
             return block;
         }
-        if (fresh_ == kInSlab) {
-            free_.reserve((slabs_.size() + 1) * kInSlab);  // so that give() cannot fail
-            slabs_.emplace_back(static_cast<std::byte*>(::operator new(kInSlab * kBytes, kAligned)));
+        if (fresh_ == in_slab_) {
+            const std::size_t more = std::clamp(8 * in_slab_, kInFirstSlab, kInSlab);
+            free_.reserve(blocks_ += more);  // so that give() cannot fail
+            slabs_.emplace_back(static_cast<std::byte*>(::operator new(more * kBytes, kAligned)));
+            in_slab_ = more;
             fresh_ = 0;
         }
         return slabs_.back().get() + kBytes * fresh_++;
@@ -63,12 +65,14 @@ class BlockPool {
         void operator()(std::byte* slab) const { ::operator delete(slab, kAligned); }
     };
 
-    // 64 MiB: so large that the C library maps each slab alone. What has not been touched takes no
-    // memory, and what is freed goes back to the system at once.
-    static constexpr std::size_t kInSlab = std::size_t{1} << 12;
+    // Up to 64 MiB: so large that the C library maps each slab alone. What has not been touched takes
+    // no memory, and what is freed goes back to the system at once. Small tables need 1 MiB.
+    static constexpr std::size_t kInFirstSlab = std::size_t{1} << 6, kInSlab = std::size_t{1} << 12;
     std::mutex guard_;
     std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
-    std::size_t fresh_ = kInSlab;  // of the last slab: the first block never given out
+    std::size_t blocks_ = 0;   // in all slabs
+    std::size_t in_slab_ = 0;  // in the last one
+    std::size_t fresh_ = 0;    // of the last one: the first block never given out
     std::vector<void*> free_;
     std::vector<void*> forgotten_;  // free, and without memory
 };

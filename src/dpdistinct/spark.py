@@ -228,7 +228,7 @@ class _SortedKeys:
     def count(self) -> int:
         """How many rows there are."""
         with constant_error(UNREADABLE):
-            return self._spark.read.parquet(self._folder.url).count()
+            return int(self._spark.read.parquet(self._folder.url).count())
 
     def parts(self) -> Iterator[ArrowStream]:
         """An Arrow stream for each file, one after the other."""
