@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
     pytest.skip("there is no Java", allow_module_level=True)
 
+from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import explode
 
@@ -104,7 +105,7 @@ def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "kind", ["CSV", "TSV", "all quoted", "CSV.gz", "JSON lines", "JSON lines.gz", "Parquet", "Parquet list"]
+    "kind", ["CSV", "TSV", "all quoted", "CSV.gz", "Parquet", "Parquet list", "hive folder"]
 )
 @pytest.mark.parametrize("column", ["VARCHAR", "BIGINT"])
 @pytest.mark.usefixtures("spark")
@@ -115,6 +116,97 @@ def test_every_kind_of_file_has_the_same_keys_on_spark(tmp_path: Path, kind: str
     check_reading(column, df, read=dpdistinct.spark.read)
     local = dpdistinct.read(written, **SIDES)
     assert whole(dpdistinct.spark.greedy_curve(df, **SIDES)) == whole(greedy_curve(local))
+
+
+@pytest.mark.usefixtures("spark")
+def test_no_type_follows_from_the_rows(tmp_path: Path) -> None:
+    """One person more must not change what everybody's values are."""
+    for names in (["1", "01", "001"], ["1", "01", "001", "z"]):
+        folder = tmp_path / f"of{len(names)}"
+        for name in names:
+            (folder / f"element={name}").mkdir(parents=True)
+            duckdb.sql("SELECT 1 AS person").write_parquet(str(folder / f"element={name}" / "a.parquet"))
+        df = dpdistinct.sparkio.open_files([str(folder)], None)
+        assert dpdistinct.spark.read(df, **SIDES).elements == len(names)
+    with pytest.raises(InputError, match="engine spark reads no JSON"):
+        dpdistinct.sparkio.open_files([str(tmp_path / "rows.jsonl")], None)
+
+
+@pytest.mark.usefixtures("spark")
+def test_files_with_different_headers_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("person,element\n1,x\n")
+    (tmp_path / "b.csv").write_text("element,person\nx,1\n")
+    df = dpdistinct.sparkio.open_files([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], None)
+    with pytest.raises(InputError, match="Spark could not sort the keys"):
+        dpdistinct.spark.read(df, **SIDES)
+
+
+@pytest.mark.usefixtures("spark")
+def test_sql_is_one_select_and_its_errors_carry_nothing(tmp_path: Path) -> None:
+    path = KINDS["Parquet"].write(visits_of("BIGINT").connection, tmp_path)
+    for sql in ("DROP VIEW data", "SELECT nothing FROM data", "CREATE TABLE t AS SELECT 1 AS a"):
+        with pytest.raises(InputError, match="it must be one SELECT from the table `data`") as caught:
+            dpdistinct.sparkio.open_files([path], sql)
+        assert caught.value.__context__ is None
+    assert dpdistinct.sparkio.open_files([path], "SELECT * FROM data;").columns == [
+        "person",
+        "element",
+        "part",
+    ]
+
+
+def test_loggers_with_levels_of_their_own_are_silent_too(spark: SparkSession) -> None:
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j
+    configurator = log4j.core.config.Configurator
+    name = "org.apache.spark.scheduler"
+    configurator.setLevel(name, log4j.Level.WARN)
+
+    def level() -> str:
+        return log4j.LogManager.getLogger(name).getLevel().toString()
+
+    outer, inner = dpdistinct.sparkio.quiet(spark), dpdistinct.sparkio.quiet(spark)
+    outer.__enter__()
+    assert level() == "OFF"
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert level() == "OFF"  # somebody else still works
+    inner.__exit__(None, None, None)
+    assert level() == "WARN"
+
+
+def test_a_job_that_failed_does_not_go_on(spark: SparkSession, private_temp: Path) -> None:
+    slow = spark.range(0, 10**12, 1, 4).selectExpr("id AS person", "id AS element")
+    context = spark.sparkContext
+    with suppress(KeyboardInterrupt), dpdistinct.sparkio.cancelled_on_failure(spark):
+        thread = InheritableThread(
+            target=lambda: suppressed(lambda: slow.selectExpr("sum(hash(*))").collect())
+        )
+        thread.start()
+        while not context.statusTracker().getActiveJobsIds():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+    assert not context.statusTracker().getActiveJobsIds()
+    thread.join()
+
+
+def suppressed(work: Callable[[], Any]) -> None:
+    with suppress(Exception):
+        work()
+
+
+def test_parts_that_are_gone_are_an_error(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dpdistinct.sparkio.LocalFolder, "names", lambda folder: [])
+    with pytest.raises(InputError, match="could not be read back"):
+        dpdistinct.spark.greedy_curve(spark.range(10), person="id", element="id")
+
+
+def test_a_setting_of_the_session_does_not_cut_the_parts(spark: SparkSession) -> None:
+    df = spark.range(3000).selectExpr("id % 100 AS person", "id % 700 AS element")
+    spark.conf.set("spark.sql.files.maxRecordsPerFile", 3)
+    try:
+        assert dpdistinct.spark.greedy_curve(df, **SIDES).at(10**6) == 700
+    finally:
+        spark.conf.unset("spark.sql.files.maxRecordsPerFile")
 
 
 def pairs(rows: Any) -> pa.Table:
@@ -404,6 +496,8 @@ def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp:
     dpdistinct.Ledger(ledger).create("visits", 3)
     query = [path, "--person", "person", "--json", "--ledger", str(ledger), "--dataset", "visits"]
     settings = {"TMPDIR": str(private_temp)}
+    wrong = command(*query, "--element", "element", "--memory-limit", "much", **settings)
+    assert (wrong.returncode, wrong.stderr.count("memory_limit must be a size")) == (2, 1)
     misspelt = command(*query, "--element", "elemnt", **settings)
     assert (misspelt.returncode, misspelt.stderr) == (
         2,

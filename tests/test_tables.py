@@ -562,6 +562,17 @@ def test_a_folder_a_pipe_and_a_loop_of_links_are_refused(tmp_path: Path) -> None
         read(tmp_path / "loop.csv", **SIDES)
 
 
+def test_one_large_number_in_a_sqlite_file_changes_nothing_for_the_others(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as database, database:
+        database.execute("CREATE TABLE t (person INTEGER, element REAL)")
+        rows = [(i, i / 2) for i in range(70_000)]
+        rows[33_333] = (2**45, None)
+        rows[44_444] = (2**63 - 1, 1e300)
+        rows[55_555] = (-(2**63), -1e300)
+        database.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    assert read(tmp_path / "t.sqlite", **SIDES).pairs == 69_999
+
+
 def test_a_file_without_permission_says_so() -> None:
     folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to others
     try:

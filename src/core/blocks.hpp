@@ -13,6 +13,7 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace dpdistinct {
@@ -56,7 +57,9 @@ class BlockPool {
    private:
     static void forget([[maybe_unused]] void* block) {
 #ifdef __linux__
-        madvise(block, kBytes, MADV_DONTNEED);
+        // The length is rounded up to whole pages: with larger pages it would reach into other blocks.
+        static const bool whole_pages = kBytes % static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) == 0;
+        if (whole_pages) madvise(block, kBytes, MADV_DONTNEED);
 #endif
     }
 

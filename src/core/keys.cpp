@@ -29,12 +29,10 @@ class Values {
         if (schema.dictionary) throw WrongColumns();
         if (format == "l" || format == "L" || format.starts_with("ts"))
             hash_ = &Values::fixed<std::int64_t>;
-        else if (format == "tdD")
+        else if (format == "i" || format == "tdD")
             hash_ = &Values::fixed<std::int32_t>;
         else if (format == "ttu")
             hash_ = &Values::time;
-        else if (format == "b")
-            hash_ = &Values::boolean;
         else if (format == "g")
             hash_ = &Values::number;
         else if (format == "u" || format == "z")
@@ -89,11 +87,6 @@ class Values {
 
     void time(Hashes& hashes) {  // in nanoseconds
         each(hashes, [&](std::int64_t at, std::uint64_t seed) { return hash(1000 * read<std::int64_t>(1, at), seed); });
-    }
-
-    void boolean(Hashes& hashes) {
-        const auto* bits = static_cast<const std::uint8_t*>(buffers_[1]);
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) { return hash(std::int32_t{bit(bits, at)}, seed); });
     }
 
     void number(Hashes& hashes) {  // -0.0 equals 0.0, and all NaN are one value

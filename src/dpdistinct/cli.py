@@ -142,11 +142,19 @@ def count(
     with _progress("counting") as step:
         if engine == "spark":
             from dpdistinct import spark
+            from dpdistinct.files import is_text
             from dpdistinct.sparkio import open_files
 
             step("starting Spark")
             rows = open_files(data, sql)
-            spark.check_columns(rows, person=person, element=element)
+            spark.check_query(
+                rows,
+                person=person,
+                element=element,
+                text=is_text(data),
+                memory_limit=memory_limit,
+                threads=threads,
+            )
 
             def compute() -> Release:
                 return spark.count_distinct(

@@ -123,6 +123,7 @@ def _affinity(declared: str) -> str:
     return "BLOB" if "BLOB" in declared else "TEXT"
 
 
+NUMBERS = {"INTEGER": np.int64, "REAL": np.float64}
 DUCKDB_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "BLOB": "BLOB", "TEXT": "VARCHAR"}
 
 
@@ -133,9 +134,16 @@ def _copy(connection: duckdb.DuckDBPyConnection, rows: sqlite3.Cursor, types: di
     while batch := rows.fetchmany(BATCH):
         chunk: dict[str, Any] = {}
         for i in range(len(columns)):
-            chunk[f"c{i}"] = np.fromiter((row[i] for row in batch), dtype=object, count=len(batch))
+            values = np.fromiter((row[i] for row in batch), dtype=object, count=len(batch))
+            chunk[f"there{i}"] = values != None  # noqa: E711, of each value
+            # DuckDB would take the type of numbers from a sample of the rows.
+            number = NUMBERS.get(types[columns[i]])
+            chunk[f"c{i}"] = (
+                values if number is None else np.where(chunk[f"there{i}"], values, 0).astype(number)
+            )
         connection.register("chunk", chunk)
-        connection.execute("INSERT INTO data FROM chunk")
+        fields = ", ".join(f"CASE WHEN there{i} THEN c{i} END" for i in range(len(columns)))
+        connection.execute(f"INSERT INTO data SELECT {fields} FROM chunk")
         connection.unregister("chunk")
 
 

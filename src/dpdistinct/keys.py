@@ -6,7 +6,8 @@ xxhash64 does (src/core/keys.hpp). spark.py has the same forms for Spark.
     integers               64 bits; unsigned 64-bit ones as DECIMAL(20, 0), since Spark has no other type
     floats                 as DOUBLE; -0.0 equals 0.0, and all NaN are one value
     text, bytes            as they are; UUID, ENUM and 128-bit integers as text
-    DECIMAL, BOOLEAN, DATE, TIME, TIMESTAMP   as they are
+    BOOLEAN                32 bits, 0 or 1
+    DECIMAL, DATE, TIME, TIMESTAMP   as they are
     STRUCT                 its fields, each followed by whether it is NULL
     lists, maps, others    DuckDB's own hash: Spark refuses them
 """
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 FORMS = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}::BIGINT"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger"), "{}::BIGINT"),
+    "boolean": "{}::INTEGER",
     "ubigint": "{}::DECIMAL(20, 0)",
     **dict.fromkeys(("float", "double"), "{}::DOUBLE"),
     **dict.fromkeys(("varchar", "uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
-    **dict.fromkeys(("blob", "decimal", "boolean", "date", "time", "timestamp"), "{}"),
+    **dict.fromkeys(("blob", "decimal", "date", "time", "timestamp"), "{}"),
     **dict.fromkeys(("timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"),
 }
 
@@ -58,7 +60,7 @@ def _forms(value: str, kind: Any) -> list[str]:
     result = []
     for number, (_, child) in enumerate(kind.children, start=1):
         field = f"struct_extract_at({value}, {number})"
-        result += [*_forms(field, child), f"{field} IS NULL"]
+        result += [*_forms(field, child), f"({field} IS NULL)::INTEGER"]
     return result
 
 

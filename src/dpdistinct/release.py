@@ -104,12 +104,16 @@ def count_distinct(
 
 def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:
     """The release from a ready curve. Only tests and simulations pass a sampler of their own."""
+    answer = None
     try:
         answer = run_mechanism(curve, parameters, sampler or OpenDPSampler())
-    except DpdistinctError:
+    except DpdistinctError as error:
+        error.__context__ = None
         raise
     except Exception:  # whatever it was, its text or its traceback may hold private numbers
-        raise DpdistinctError("the release failed; nothing was published") from None
+        pass
+    if answer is None:
+        raise DpdistinctError("the release failed; nothing was published")
     max_bound = parameters.max_bound
     return Release(
         lower_bound=answer.lower_bound,

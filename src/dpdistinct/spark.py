@@ -8,14 +8,14 @@ counter for each person (docs/spark.md).
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from dpdistinct.contributions import ArrowStream, Contributions
+from dpdistinct.contributions import ArrowStream, Contributions, thread_count
 from dpdistinct.curves import Curve, greedy_curve_of_parts
 from dpdistinct.databases import constant_error
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
@@ -23,7 +23,14 @@ from dpdistinct.files import literal
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Mechanism, Method, check_parameters, size_in_bytes
 from dpdistinct.release import CURVES, Release, release_curve
-from dpdistinct.sparkio import PARTITIONS, LocalFolder, RemoteFolder, private_folder, quiet
+from dpdistinct.sparkio import (
+    PARTITIONS,
+    LocalFolder,
+    RemoteFolder,
+    cancelled_on_failure,
+    private_folder,
+    quiet,
+)
 from dpdistinct.tables import Columns, column_names, find_column
 
 if TYPE_CHECKING:
@@ -74,6 +81,8 @@ def count_distinct(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
     names = column_names("element", element)
+    size_in_bytes(memory_limit or DEFAULT_MEMORY_LIMIT)
+    thread_count(threads)
     warm_up()
     if parameters.method == "greedy":
         curve = greedy_curve(
@@ -102,8 +111,11 @@ def greedy_curve(
     progress: Progress | None = None,
 ) -> Curve:
     """The greedy curve of a Spark DataFrame, equal to dpdistinct.greedy_curve of the same table."""
-    with _sorted_keys(df, person, element, temp_directory, progress, distinct=False) as keys:
-        return greedy_curve_of_parts(keys.parts())
+    with (
+        _sorted_keys(df, person, element, temp_directory, progress, distinct=False) as keys,
+        closing(keys.parts()) as parts,
+    ):
+        return greedy_curve_of_parts(parts)
 
 
 def read(
@@ -132,12 +144,26 @@ def read(
                 f"driver, more than memory_limit = {memory_limit}; "
                 "use method greedy, which keeps no pairs there, or raise the limit"
             )
-        return Contributions.from_parts(keys.parts(), threads=threads)
+        with closing(keys.parts()) as parts:
+            return Contributions.from_parts(parts, threads=threads)
 
 
-def check_columns(df: DataFrame, *, person: Columns, element: Columns) -> None:
-    """Refuses what count_distinct would refuse, as far as the schema tells."""
-    _keys(df, column_names("person", person), column_names("element", element))
+def check_query(
+    df: DataFrame,
+    *,
+    person: Columns,
+    element: Columns,
+    text: bool,
+    memory_limit: str | None,
+    threads: int | None,
+) -> None:
+    """Refuses what count_distinct would refuse, as far as parameters and schema tell.
+
+    text: the files have no schema, so that what looks like a name may be a row.
+    """
+    size_in_bytes(memory_limit or DEFAULT_MEMORY_LIMIT)
+    thread_count(threads)
+    _keys(df, column_names("person", person), column_names("element", element), text)
 
 
 @contextmanager
@@ -159,7 +185,7 @@ def _sorted_keys(
     step = progress or (lambda name: None)
     spark = df.sparkSession
     try:
-        with quiet(spark), private_folder(spark, temp_directory) as folder:
+        with quiet(spark), private_folder(spark, temp_directory) as folder, cancelled_on_failure(spark):
             step("sorting on the cluster")
             with constant_error(UNSORTED):
                 if distinct:
@@ -167,21 +193,22 @@ def _sorted_keys(
                 # Keys are uniform, so equal ranges of element keys are about equally full.
                 count = int(str(spark.conf.get(PARTITIONS)))
                 ordered = keys.repartitionById(count, _range(count)).sortWithinPartitions("element", "person")
-                ordered.write.option("compression", "snappy").parquet(folder.url, mode="append")
-            yield _SortedKeys(spark, folder, step)
+                files = ordered.write.options(compression="snappy", maxRecordsPerFile=0)
+                files.parquet(folder.url, mode="append")
+            yield _SortedKeys(spark, folder, count, step)
     except DpdistinctError as error:
         error.__context__ = None  # what it replaced may quote the data
         raise
 
 
-def _keys(df: DataFrame, people: list[str], elements: list[str]) -> DataFrame:
+def _keys(df: DataFrame, people: list[str], elements: list[str], text: bool = False) -> DataFrame:
     """Person and element keys of the rows without a NULL."""
     from pyspark.sql import functions
 
     kinds = {field.name: field.dataType for field in df.schema.fields}
     keys = []
     for side, names in (("person", people), ("element", elements)):
-        found = [find_column(name, list(kinds), text=False) for name in names]
+        found = [find_column(name, list(kinds), text) for name in names]
         for name in found:
             df = df.where(_column(name).isNotNull())
         forms = (form for name in found for form in _forms(_column(name), kinds[name], name))
@@ -218,11 +245,14 @@ def _range(count: int) -> Column:
 
 
 class _SortedKeys:
-    """Parquet files of keys, in the order of the keys."""
+    """Parquet files of keys: one for each range of element keys that is not empty, in their order."""
 
-    def __init__(self, spark: SparkSession, folder: LocalFolder | RemoteFolder, step: Progress) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: LocalFolder | RemoteFolder, ranges: int, step: Progress
+    ) -> None:
         self._spark = spark
         self._folder = folder
+        self._ranges = ranges
         self._step = step
 
     def count(self) -> int:
@@ -230,16 +260,20 @@ class _SortedKeys:
         with constant_error(UNREADABLE):
             return int(self._spark.read.parquet(self._folder.url).count())
 
-    def parts(self) -> Iterator[ArrowStream]:
+    def parts(self) -> Generator[ArrowStream]:
         """An Arrow stream for each file, one after the other."""
         with constant_error(UNREADABLE):
             names = [name for name in self._folder.names() if name.endswith(".parquet")]
-        names.sort(key=lambda name: int(name.split("-")[1]))  # part-00000-..., of five digits or more
+        if not names:  # Spark writes one even for an empty table
+            raise InputError(UNREADABLE)
+        files = {int(name.split("-")[1]): name for name in names}  # part-00000-...
         with duckdb.connect() as connection:
-            for number, name in enumerate(names, start=1):
-                self._step(f"counting, part {number} of {len(names)}")
+            for number in range(self._ranges):  # which ranges are empty is private
+                self._step(f"counting, part {number + 1} of {self._ranges}")
+                if number not in files:
+                    continue
                 with ExitStack() as part, constant_error(UNREADABLE):
-                    path = part.enter_context(self._folder.fetched(name))
+                    path = part.enter_context(self._folder.fetched(files[number]))
                     source = f"read_parquet({literal(glob.escape(path))})"
                     yield connection.sql(f"SELECT person, element FROM {source}")
 

@@ -7,9 +7,10 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,35 +23,52 @@ if TYPE_CHECKING:
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 # Nothing is NULL and "" is text; Spark tells them apart only if NULL has a name that nobody has.
-CSV = {"header": True, "quote": '"', "escape": '"', "multiLine": True, "nullValue": "\0", "emptyValue": ""}
+CSV = {
+    "header": True,
+    "enforceSchema": False,  # several files must have one header
+    "quote": '"',
+    "escape": '"',
+    "multiLine": True,
+    "nullValue": "\0",
+    "emptyValue": "",
+}
+INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     ".parquet": ("parquet", {}),
     ".orc": ("orc", {}),
     ".csv": ("csv", CSV),
+    ".txt": ("csv", CSV),
     ".tsv": ("csv", CSV | {"sep": "\t"}),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("json", {"primitivesAsString": True})),
 }
+JSON = {".json", ".jsonl", ".ndjson"}
 COMPRESSED = {".gz", ".zst", ".bz2", ".snappy"}
 
 
 def open_files(paths: list[str], sql: str | None) -> DataFrame:
     """Files that Spark can read, in a session of our own or the one that is there.
 
-    Text is read as text, as tables.py explains. `sql` is Spark's, with the files as `data`.
+    Text is read as text, as tables.py explains. `sql` is a SELECT of Spark's, with the files as `data`.
     """
-    spark = _session()
     suffix = next((s.lower() for s in reversed(Path(paths[0]).suffixes) if s.lower() not in COMPRESSED), "")
+    if suffix in JSON:  # their types would follow from the rows
+        raise InputError("engine spark reads no JSON; use engine duckdb, or convert the files to Parquet")
     form, options = FORMATS.get(suffix, FORMATS[".parquet"])
-    with (
-        quiet(spark),
-        constant_error(f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"),
-    ):
-        df = spark.read.format(form).options(**options).load(paths)
-    if sql is None:
-        return df
-    with quiet(spark), constant_error("sql: Spark refuses the query; the input is the table `data`"):
-        df.createOrReplaceTempView("data")
-        return spark.sql(sql)
+    spark = _session()
+    try:
+        with quiet(spark):
+            with constant_error(
+                f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"
+            ):
+                spark.conf.set(INFERENCE, "false")  # the names of folders are text too
+                df = spark.read.format(form).options(**options).load(paths)
+            if sql is None:
+                return df
+            with constant_error("sql: Spark refuses the query; it must be one SELECT from the table `data`"):
+                df.createOrReplaceTempView("data")
+                return spark.sql(f"SELECT * FROM ({sql.strip().rstrip(';')}\n)")
+    except InputError as error:
+        error.__context__ = None  # what it replaced may quote the data
+        raise
 
 
 class LocalFolder:
@@ -135,19 +153,67 @@ def _delete(path: Path) -> None:
 
 
 @contextmanager
+def cancelled_on_failure(spark: SparkSession) -> Iterator[None]:
+    """After Ctrl-C a job of ours would go on and write what is deleted meanwhile."""
+    context: Any = spark.sparkContext
+    tag = f"dpdistinct-{secrets.token_hex(8)}"
+    context.addJobTag(tag)
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # the session may be gone
+            context.cancelJobsWithTag(tag)
+            for _ in range(100):
+                if not context.statusTracker().getActiveJobsIds():
+                    break
+                time.sleep(0.1)
+        raise
+    finally:
+        with suppress(Exception):
+            context.removeJobTag(tag)
+
+
+_lock = threading.Lock()
+_silent: list[Any] = []  # one for each call of quiet that is at work; the first knows what was before
+
+
+@contextmanager
 def quiet(spark: SparkSession) -> Iterator[None]:
     """Spark logs the errors of tasks, which may quote the data, on the JVM and in Python."""
-    log4j = _jvm(spark).org.apache.logging.log4j
-    before = log4j.LogManager.getRootLogger().getLevel()
-    log4j.core.config.Configurator.setRootLevel(log4j.Level.OFF)
-    disabled = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    with _lock:
+        _silent.append(None if _silent else _silence(spark))
+        restore = _silent[0]
     try:
         yield
     finally:
+        with _lock:
+            _silent.pop()
+            if not _silent:
+                restore()
+
+
+def _silence(spark: SparkSession) -> Callable[[], None]:
+    """Switches every logger off; the result switches them on again."""
+    log4j = _jvm(spark).org.apache.logging.log4j
+    context = log4j.LogManager.getContext(False)
+    by_name = context.getConfiguration().getLoggers()
+    loggers = [by_name[name] for name in by_name]
+    levels = [logger.getLevel() for logger in loggers]
+    disabled = logging.root.manager.disable
+
+    def switch(levels: list[Any]) -> None:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        context.updateLoggers()
+
+    def restore() -> None:
         logging.disable(disabled)
         with suppress(Exception):  # the session may be gone
-            log4j.core.config.Configurator.setRootLevel(before)
+            switch(levels)
+
+    logging.disable(logging.CRITICAL)
+    switch([log4j.Level.OFF] * len(loggers))
+    return restore
 
 
 def _jvm(spark: SparkSession) -> Any:
