@@ -45,7 +45,10 @@ def constant_error(message: str) -> Iterator[None]:
         failure: BaseException = InputError(message)
         if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
             failure = KeyboardInterrupt()
-    raise failure from None
+    try:
+        raise failure
+    finally:  # whoever handles an error meanwhile would become its context
+        failure.__context__ = None
 
 
 def is_sqlite(path: str) -> bool:

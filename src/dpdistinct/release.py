@@ -94,11 +94,14 @@ def count_distinct(
     settings = duckdb_settings(memory_limit, temp_directory, threads)
     with open_keys(data, person=person, element=names, sql=sql, settings=settings) as keys:
         warm_up()
-        if parameters.method == "greedy" and memory_limit is not None:
-            curve = greedy_curve_on_disk(keys, settings)
-        else:
-            contributions = Contributions.from_keys(keys, threads=threads)
-            curve = CURVES[parameters.method](contributions)
+        on_disk = parameters.method == "greedy" and memory_limit is not None
+        read = (
+            greedy_curve_on_disk(keys, settings)
+            if on_disk
+            else Contributions.from_keys(keys, threads=threads)
+        )
+    # DuckDB has given its memory back by now.
+    curve = CURVES[parameters.method](read) if isinstance(read, Contributions) else read
     return replace(release_curve(curve, parameters), element=", ".join(names))
 
 

@@ -54,21 +54,15 @@ def open_files(paths: list[str], sql: str | None) -> DataFrame:
         raise InputError("engine spark reads no JSON; use engine duckdb, or convert the files to Parquet")
     form, options = FORMATS.get(suffix, FORMATS[".parquet"])
     spark = _session()
-    try:
-        with quiet(spark):
-            with constant_error(
-                f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"
-            ):
-                spark.conf.set(INFERENCE, "false")  # the names of folders are text too
-                df = spark.read.format(form).options(**options).load(paths)
-            if sql is None:
-                return df
-            with constant_error("sql: Spark refuses the query; it must be one SELECT from the table `data`"):
-                df.createOrReplaceTempView("data")
-                return spark.sql(f"SELECT * FROM ({sql.strip().rstrip(';')}\n)")
-    except InputError as error:
-        error.__context__ = None  # what it replaced may quote the data
-        raise
+    with quiet(spark):
+        with constant_error(f"Spark could not read {paths[0]}; is it there, and of the kind its name says?"):
+            spark.conf.set(INFERENCE, "false")  # the names of folders are text too
+            df = spark.read.format(form).options(**options).load(paths)
+        if sql is None:
+            return df
+        with constant_error("sql: Spark refuses the query; it must be one SELECT from the table `data`"):
+            df.createOrReplaceTempView("data")
+            return spark.sql(f"SELECT * FROM ({sql.strip().rstrip(';')}\n)")
 
 
 class LocalFolder:
