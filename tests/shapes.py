@@ -96,6 +96,20 @@ def random_links(random: np.random.Generator, people: int, elements: int, *, cro
     return rows + _crowd(crowd, people, elements + len(private))
 
 
+def skewed(
+    random: np.random.Generator, people: int, elements: int, holders: int, skew: float, *, crowd: int = 0
+) -> list[Row]:
+    """Every element has a few random holders, and some people hold far more than others.
+
+    The part of the people with much is then large, and only narrow ways lead out of it. `crowd` is
+    as in `chain`.
+    """
+    person = (people * random.random((elements, holders)) ** (1 + skew)).astype(np.int64)
+    element = np.repeat(np.arange(elements), holders)
+    rows = sorted(set(zip(person.ravel().tolist(), element.tolist(), strict=True)))
+    return rows + _crowd(crowd, people, elements)
+
+
 def _crowd(pairs: int, person: int, element: int) -> list[Row]:
     """Pairs of people, from this number on, who share six elements each."""
     return [

@@ -1,13 +1,13 @@
-"""The exact curve where load has to travel far: layers that a byte cannot count, sweeps, both ways."""
+"""The exact curve where load has to travel far: layers that a byte cannot count, trees, both ways."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dpdistinct import Contributions, matching_curve
+from dpdistinct import Contributions, _core, matching_curve
 from keyed import assert_exact, contributions_of
-from shapes import chain, corridors, random_links, staircase
+from shapes import chain, corridors, random_links, skewed, staircase
 
 
 @pytest.mark.parametrize("crowd", [0, 10], ids=["alone", "in a crowd"])
@@ -54,3 +54,28 @@ def test_matching_is_the_maximum_flow_on_corridors_that_are_tied_together(crowd:
     for ties in (1, 10, 100):
         tied = [(people[i], 2**50 + tie) for tie in range(ties) for i in random.integers(0, len(people), 2)]
         assert_exact(rows + tied, most=6)
+
+
+@pytest.mark.parametrize("skew", [0, 1, 2])
+@pytest.mark.parametrize("holders", [2, 3])
+def test_matching_is_the_maximum_flow_where_few_of_many_find_a_way(holders: int, skew: int) -> None:
+    random = np.random.default_rng(20231225)
+    for ratio in (1.0, 1.3, 1.6, 2.0, 2.5, 3.0):
+        people = int(random.integers(1500, 2500))
+        assert_exact(skewed(random, people, int(people * ratio), holders, skew), most=8)
+
+
+@pytest.mark.parametrize("skew", [0, 0.5, 1, 2])
+@pytest.mark.parametrize("holders", [2, 3, 5])
+@pytest.mark.parametrize("crowd", [0, 700])
+def test_phases_and_trees_find_the_same_loads(holders: int, skew: float, crowd: int) -> None:
+    # Tables of this size seldom need trees; here they do all the work, or none. With a crowd the
+    # core knows who holds what from the first search on, so the trees adopt whom a path cuts off.
+    random = np.random.default_rng(20231226)
+    for _ in range(25):
+        people = int(random.integers(200, 2000))
+        elements = int(people * random.uniform(0.8, 4))
+        graph = contributions_of(skewed(random, people, elements, holders, skew, crowd=crowd))._graph
+        trees, phases = (_core.balanced_loads(graph, 1, first_trees) for first_trees in (0, 2**63))
+        for loads in zip(trees, phases, strict=True):
+            np.testing.assert_array_equal(*loads)

@@ -10,6 +10,11 @@
 
 namespace dpdistinct {
 
-std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt);
+// After how many phases of a cap trees may take over (repair.hpp). How often each load occurs does
+// not depend on it, only the time; tests vary it.
+inline constexpr std::uint64_t kFirstTrees = 4;
+
+std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt,
+                                          std::uint64_t first_trees = kFirstTrees);
 
 }  // namespace dpdistinct

@@ -150,10 +150,10 @@ NB_MODULE(_core, m) {
         .def("graph", &Builder::graph, "max_index"_a = kMaxIndex);
     m.def(
         "balanced_loads",
-        [](const Graph& g, unsigned threads) {
-            return run([&](Interrupt& i) { return balanced_loads(g, threads, i); });
+        [](const Graph& g, unsigned threads, std::uint64_t first_trees) {
+            return run([&](Interrupt& i) { return balanced_loads(g, threads, i, first_trees); });
         },
-        "graph"_a, "threads"_a);
+        "graph"_a, "threads"_a, "first_trees"_a = kFirstTrees);
     m.def(
         "greedy_loads",
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
