@@ -70,7 +70,7 @@ def test_matching_is_the_maximum_flow_where_few_of_many_find_a_way(holders: int,
 @pytest.mark.parametrize("crowd", [0, 700])
 def test_phases_and_trees_find_the_same_loads(holders: int, skew: float, crowd: int) -> None:
     # Tables of this size seldom need trees; here they do all the work, or none. With a crowd the
-    # core knows who holds what from the first search on, so the trees adopt whom a path cuts off.
+    # core has the index that trees need from the first cap on, else only if it ever goes uphill.
     random = np.random.default_rng(20231226)
     for _ in range(25):
         people = int(random.integers(200, 2000))

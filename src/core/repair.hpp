@@ -70,7 +70,8 @@ class Repair {
     static constexpr Level kMaxLayer = kFree - 5;
 
     static constexpr std::uint64_t kFewRoots = 16;  // less than one in so many found a path
-    static constexpr std::uint64_t kPatience = 4;   // trees may look at each pair about so often
+    static constexpr std::uint64_t kPatience = 4;   // times the phases before: how long trees may take
+    static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
     // Searches with the load: from people above the cap, through the elements they own, to the
     // other holders.
@@ -177,21 +178,14 @@ class Repair {
     // through everything. Not worth it when the people above the cap own next to nothing.
     bool worth_going_uphill(const Part& part, std::uint32_t cap) {
         if (!held_.begin.empty()) return true;
-        const std::uint64_t above = owned_pairs(part, [&](Person p) { return a_.load[p] > cap; });
-        if (above < a_.holders.size() / 16) return false;
+        std::uint64_t edges = 0;
+        for (Person i = part.begin; i < part.end; ++i)
+            if (a_.load[people_[i]] > cap)
+                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next)
+                    edges += a_.degree(e);
+        if (edges < a_.holders.size() / 16) return false;
         held_.build(a_, threads_, interrupt_);
         return true;
-    }
-
-    // How many hold the elements that these people own.
-    template <class Which>
-    std::uint64_t owned_pairs(const Part& part, Which which) const {
-        std::uint64_t pairs = 0;
-        for (Person i = part.begin; i < part.end; ++i)
-            if (which(people_[i]))
-                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next)
-                    pairs += a_.degree(e);
-        return pairs;
     }
 
     // Moves load until no root reaches a target. Everybody they still reach is kReached then.
@@ -199,20 +193,23 @@ class Repair {
     // Phases are best while many roots find a path. Later each phase searches all over again for
     // the few that do, and where every path has a length of its own, each needs a phase. Trees
     // keep what was searched. They may shorten the shortest path, but the gaps between them
-    // double: the first that exceeds the bound on phases is the last.
+    // double: the first that exceeds the bound on phases is the last. They need held_, which is
+    // built once the phases have cost as much.
     template <class Arcs, class Back>
     void drain(const Part& part, Arcs arcs, Back back, std::uint32_t cap) {
-        const std::uint64_t begin = work_;
-        std::uint64_t next_trees = first_trees_;
+        std::uint64_t next_trees = first_trees_, phase_work = 0;
         moved_ = 0;
         for (std::uint64_t phase = 0;; ++phase) {
-            if (phase >= next_trees && moved_ * kFewRoots < roots_.size()) {
+            if (held_.begin.empty() && phase_work > a_.holders.size()) held_.build(a_, threads_, interrupt_);
+            if (phase >= next_trees && moved_ * kFewRoots < roots_.size() && !held_.begin.empty()) {
                 next_trees = 2 * phase + 1;
-                if (held_.begin.empty() && work_ - begin > a_.holders.size()) held_.build(a_, threads_, interrupt_);
+                limit_ = first_trees_ == 0 ? kNoLimit : work_ + kPatience * phase_work;
                 if (move_along_trees(part, arcs, back, cap)) return;
             }
+            const std::uint64_t before = work_;
             moved_ = 0;
             if (!move_along_shortest_paths(arcs, cap)) return;
+            phase_work += work_ - before;
         }
     }
 
@@ -291,14 +288,9 @@ class Repair {
 
     // Grows trees from all roots at once (Boykov and Kolmogorov 2004). A path is used as soon as
     // it is found; those it cuts off look for another parent, so that little is searched twice.
-    // True if no path is left; false if it took longer than a few phases.
-    //
-    // Without held_ nobody can look for a parent: they are left out.
+    // True if no path is left; false if the limit was reached.
     template <class Arcs, class Back>
     bool move_along_trees(const Part& part, Arcs arcs, Back back, std::uint32_t cap) {
-        const bool adopting = !held_.begin.empty();
-        limit_ = work_ + kPatience * owned_pairs(part, [](Person) { return true; });
-        bool whole = true;  // nobody was left out
         for (Person p : roots_)
             if (arcs.is_root(p, cap)) join(p, {kNone, kNone});
         for (; !waiting_.empty() && work_ <= limit_; waiting_.pop_front()) {
@@ -313,19 +305,14 @@ class Repair {
                 by = e;
                 return true;
             });
-            if (target == kNone || !rooted(p)) continue;
+            if (target == kNone) continue;
             move_one_from_tree(arcs, p, target, by, cap);
-            if (!adopting) {
-                whole = false;
-                orphans_.clear();
-                continue;
-            }
             adopt(arcs, back);
             // They own other elements now, and p has not seen all of its own.
             for (const auto& [q, e] : path_)
                 if (level_[q] == kReached) waiting_.push_back(q);
         }
-        if (waiting_.empty() && whole && work_ <= limit_) return true;
+        if (waiting_.empty() && work_ <= limit_) return true;
         waiting_.clear();
         orphans_.clear();
         for (Person i = part.begin; i < part.end; ++i)
@@ -361,6 +348,7 @@ class Repair {
     void move_one_from_tree(Arcs arcs, Person p, Person target, Element by, std::uint32_t cap) {
         path_.clear();
         for (; p != kNone; by = at_[p].link.by, p = at_[p].link.parent) path_.push_back({p, by});
+        worked(path_.size());
         Person to = target;
         for (const auto& [giver, given] : path_) {
             arcs.ends(given, [&](Person q) {
