@@ -86,20 +86,16 @@ Start start(const Graph& graph, Interrupt& interrupt) {
         ++load[owner[k] = least_loaded(graph, load, order[k], kNone, kNone)];
         interrupt.worked(graph.degree(order[k]));
     }
-    // One or two rounds of single moves settle most of what is left, far cheaper than paths.
-    for (int round = 0, moved = 1; round < 2 && moved > 0; ++round) {
-        moved = 0;
-        for (Element k = 0; k < count; ++k) {
-            if (k + kLater < count) prefetch(graph, order[k + kSoon], order[k + kLater]);
-            const std::uint32_t mine = load[owner[k]];
-            const Person better = least_loaded(graph, load, order[k], mine - 1, owner[k]);
-            if (better != owner[k]) {
-                --load[owner[k]];
-                ++load[owner[k] = better];
-                moved = 1;
-            }
-            interrupt.worked(graph.degree(order[k]));
+    // One round of single moves settles most of what is left, far cheaper than paths.
+    for (Element k = 0; k < count; ++k) {
+        if (k + kLater < count) prefetch(graph, order[k + kSoon], order[k + kLater]);
+        const std::uint32_t mine = load[owner[k]];
+        const Person better = least_loaded(graph, load, order[k], mine - 1, owner[k]);
+        if (better != owner[k]) {
+            --load[owner[k]];
+            ++load[owner[k] = better];
         }
+        interrupt.worked(graph.degree(order[k]));
     }
     return {std::move(load), std::move(order), std::move(owner)};
 }
