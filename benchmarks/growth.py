@@ -170,7 +170,8 @@ def main() -> None:
         task, path, times = options.task
         print(json.dumps({"drain": drain, "solve": solve}[task](path, int(times))))
     else:
-        print("Seconds: wall (CPU). x2: growth of the CPU time for each doubling; both: build and matching.\n")
+        print("Seconds: wall (CPU). x2: growth of the CPU time for each doubling.")
+        print("both: build and matching.\n")
         growth([size for size in SIZES if size <= options.up_to])
         shapes(options.shapes)
 
