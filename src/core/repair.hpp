@@ -69,7 +69,7 @@ class Repair {
     static constexpr Level kReached = kFree - 4;                       // in a tree; at the end of a cap: closed
     static constexpr Level kMaxLayer = kFree - 5;
 
-    static constexpr std::uint64_t kFewRoots = 16;  // less than one in so many found a path
+    static constexpr std::uint64_t kFewRoots = 16;  // less than a unit for so many roots was moved
     static constexpr std::uint64_t kPatience = 4;   // times the phases before: how long trees may take
     static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
@@ -192,9 +192,9 @@ class Repair {
     //
     // Phases are best while many roots find a path. Later each phase searches all over again for
     // the few that do, and where every path has a length of its own, each needs a phase. Trees
-    // keep what was searched. They may shorten the shortest path, but the gaps between them
-    // double: the first that exceeds the bound on phases is the last. They need held_, which is
-    // built once the phases have cost as much.
+    // keep what was searched. They may shorten the shortest path, but each gap between them is
+    // longer than all phases before: the first that exceeds the bound on phases is the last. They
+    // need held_, which is built once the phases have cost as much.
     template <class Arcs, class Back>
     void drain(const Part& part, Arcs arcs, Back back, std::uint32_t cap) {
         std::uint64_t next_trees = first_trees_, phase_work = 0;
@@ -308,7 +308,7 @@ class Repair {
             if (target == kNone) continue;
             move_one_from_tree(arcs, p, target, by, cap);
             adopt(arcs, back);
-            // They own other elements now, and p has not seen all of its own.
+            // They may own other elements now, and p has not seen all of its own.
             for (const auto& [q, e] : path_)
                 if (level_[q] == kReached) waiting_.push_back(q);
         }
@@ -362,8 +362,8 @@ class Repair {
         if (!arcs.is_root(root, cap)) orphan(root);
     }
 
-    // Everybody cut off finds another parent, those nearest to their old root first, or leaves
-    // the tree, and then it is the children's turn.
+    // Everybody cut off finds another parent, or leaves the tree and cuts off the children. In the
+    // end all who are still in a tree are linked to a root, so any of them will do for a parent.
     template <class Arcs, class Back>
     void adopt(Arcs arcs, Back back) {
         left_.clear();
@@ -404,7 +404,7 @@ class Repair {
     std::uint64_t first_trees_;
     Interrupt& interrupt_;
 
-    std::uint64_t work_ = 0;   // pairs looked at
+    std::uint64_t work_ = 0;   // pairs looked at, or more: a list may be left early
     std::uint64_t limit_ = 0;  // of work, for trees
     std::uint64_t moved_ = 0;  // units of load, in this phase
 
