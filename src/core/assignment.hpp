@@ -47,7 +47,7 @@ struct Assignment {
     }
 };
 
-// Which elements each person holds; only searches against the direction of the load need it.
+// Which elements each person holds; searches against the direction of the load need it, and trees.
 struct Held {
     std::vector<std::uint64_t> begin;
     Array<Element> elements;
