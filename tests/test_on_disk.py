@@ -12,7 +12,10 @@ import pytest
 
 import dpdistinct
 from dpdistinct import InputError, greedy_curve, release
-from dpdistinct.tables import duckdb_settings, greedy_curve_on_disk, open_keys
+from dpdistinct.query import check_query
+from dpdistinct.reading import greedy_curve_on_disk
+from dpdistinct.resources import check_resources
+from dpdistinct.sources import open_source
 from inputs import KINDS, TYPES, curve_of, visits_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -23,21 +26,23 @@ SIDES = {"person": "person", "element": "element"}
 def on_disk(
     source: Any,
     sql: str | None = None,
+    columns: list[str] | None = None,
     memory_limit: str | None = None,
     temp_directory: Any = None,
     threads: int | None = None,
 ) -> dpdistinct.Curve:
-    settings = duckdb_settings(memory_limit, temp_directory, threads)
-    with open_keys(source, **SIDES, sql=sql, settings=settings) as keys:
-        return greedy_curve_on_disk(keys, settings)
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    query = check_query(**SIDES, sql=sql, columns=columns)
+    with open_source(source, query, resources) as opened:
+        return greedy_curve_on_disk(opened, query, resources)
 
 
-def in_memory(source: Any, sql: str | None) -> dpdistinct.Curve:
-    return greedy_curve(dpdistinct.read(source, **SIDES, sql=sql))
+def in_memory(source: Any, sql: str | None, columns: list[str] | None) -> dpdistinct.Curve:
+    return greedy_curve(dpdistinct.read(source, **SIDES, sql=sql, columns=columns))
 
 
 @pytest.mark.parametrize(
-    ("kind", "column"), [*((kind, "VARCHAR") for kind in KINDS), *(("Parquet", column) for column in TYPES)]
+    ("kind", "column"), [*((kind, "VARCHAR") for kind in KINDS), *(("Arrow table", column) for column in TYPES)]
 )
 def test_sorting_on_disk_gives_the_curve_of_memory(kind: str, column: str, tmp_path: Path) -> None:
     curves = []
@@ -45,7 +50,7 @@ def test_sorting_on_disk_gives_the_curve_of_memory(kind: str, column: str, tmp_p
         folder = tmp_path / read.__name__
         folder.mkdir()
         source = KINDS[kind].write(visits_of(column).connection, folder)
-        curves.append(curve_of(read(source, KINDS[kind].sql)))
+        curves.append(curve_of(read(source, KINDS[kind].sql, KINDS[kind].columns)))
     assert curves[0] == curves[1]
 
 

@@ -4,6 +4,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,6 +16,7 @@
 #include "build.hpp"
 #include "greedy.hpp"
 #include "keys.hpp"
+#include "python_stream.hpp"
 #include "sampling.hpp"
 
 namespace nb = nanobind;
@@ -78,12 +81,17 @@ std::pair<Counts, Counts> run(Kernel kernel) {
 
 // The stream is moved out of a capsule from __arrow_c_stream__: who offers the same capsule again
 // gets an error and not an empty table.
-ArrowArrayStream stream_of(nb::handle capsule) {
+ArrowArrayStream& open_stream(nb::handle capsule) {
     auto* given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (!given) throw nb::python_error();
     if (!given->release) throw StreamFailed();  // read already
-    const ArrowArrayStream stream = *given;
-    given->release = nullptr;
+    return *given;
+}
+
+ArrowArrayStream stream_of(nb::handle capsule) {
+    ArrowArrayStream& given = open_stream(capsule);
+    const ArrowArrayStream stream = given;
+    given.release = nullptr;
     return stream;
 }
 
@@ -139,10 +147,31 @@ NB_MODULE(_core, m) {
         .def_prop_ro("pairs", &Graph::pairs);
     m.def(
         "key_stream",
-        [](nb::handle values, int people) {
-            return owning_capsule(keys_of(stream_of(values), people), "arrow_array_stream");
+        [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements) {
+            return owning_capsule(keys_of(stream_of(values), people, elements), "arrow_array_stream");
         },
-        "values"_a.none(), "people"_a);
+        "values"_a.none(), "people"_a, "elements"_a);
+    m.def(
+        "python_stream",
+        [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
+            std::vector<FieldText> texts;
+            for (const auto& [name, format] : fields) texts.push_back({name, format});
+            return owning_capsule(python_stream(texts, std::move(next)), "arrow_array_stream");
+        },
+        "fields"_a, "next"_a);
+    m.def(
+        "stream_fields", [](nb::handle capsule) { return fields_of(open_stream(capsule)); }, "stream"_a.none());
+    m.def("key_of_nothing", &key_of_nothing, "side"_a);
+    m.def(
+        "add_column",
+        [](nb::handle capsule, nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig> keys,
+           nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig> complete) {
+            Released<ArrowArrayStream> stream;
+            static_cast<ArrowArrayStream&>(stream) = stream_of(capsule);
+            nb::gil_scoped_release no_gil;
+            add_column(stream, {keys.data(), keys.size()}, {complete.data(), complete.size()});
+        },
+        "column"_a.none(), "keys"_a, "complete"_a);
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)

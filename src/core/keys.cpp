@@ -1,13 +1,13 @@
 #include "keys.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "values.hpp"
 #include "xxh64.hpp"
 
 namespace dpdistinct {
@@ -20,166 +20,28 @@ constexpr std::string_view kSalts[] = {"person", "element"};
 constexpr std::int64_t kSlice = 1 << 11;
 using Hashes = std::vector<std::uint64_t>;
 
-// The values of one column of a batch as the bytes that Spark hashes.
-class Values {
-   public:
-    // Throws WrongColumns for a type that no canonical form has been agreed on.
-    explicit Values(const ArrowSchema& schema) {
-        const std::string_view format = schema.format;
-        if (schema.dictionary) throw WrongColumns();
-        if (format == "l" || format == "L" || format.starts_with("ts"))
-            hash_ = &Values::fixed<std::int64_t>;
-        else if (format == "i" || format == "tdD")
-            hash_ = &Values::fixed<std::int32_t>;
-        else if (format == "ttu")
-            hash_ = &Values::time;
-        else if (format == "g")
-            hash_ = &Values::number;
-        else if (format == "u" || format == "z")
-            hash_ = &Values::bytes<std::int32_t>;
-        else if (format == "U" || format == "Z")
-            hash_ = &Values::bytes<std::int64_t>;
-        else if (format == "vu" || format == "vz")
-            hash_ = &Values::view;
-        else if (format.starts_with("d:"))
-            read_decimal(format);
-        else
-            throw WrongColumns();
-    }
+struct KeyStream {
+    explicit KeyStream(ArrowArrayStream given) { static_cast<ArrowArrayStream&>(values) = given; }
 
-    // Adds the values of the batch's rows from `row` on to as many hashes as there are.
-    void add_to(Hashes& hashes, const ArrowArray& batch, int i, std::int64_t row) {
-        const ArrowArray& column = *batch.children[i];
-        if (column.offset < 0 || column.n_buffers < 2 || column.length - batch.offset < batch.length)
-            throw StreamFailed();
-        if (hashes.empty()) return;
-        buffers_ = column.buffers;
-        start_ = batch.offset + column.offset + row;
-        valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
-        (this->*hash_)(hashes);
-    }
-
-   private:
-    template <class Add>
-    void each(Hashes& hashes, Add add) const {
-        for (std::size_t row = 0; row < hashes.size(); ++row) {
-            const std::int64_t at = start_ + static_cast<std::int64_t>(row);
-            if (!valid_ || bit(valid_, at)) hashes[row] = add(at, hashes[row]);
+    void open(const std::vector<int>& people, const std::vector<int>& elements) {
+        Released<ArrowSchema> schema;
+        if (values.get_schema(&values, &schema) != 0) throw StreamFailed();
+        if (schema.format != std::string_view("+s")) throw WrongColumns();
+        width = schema.n_children;
+        for (int side = 0; side < 2; ++side) {
+            for (int i : side == 0 ? people : elements) {
+                if (i < 0 || i >= width) throw WrongColumns();
+                columns[side].emplace_back(i, Values(*schema.children[i]));
+            }
+            if (columns[side].empty()) throw WrongColumns();
         }
     }
 
-    template <class T>
-    T read(int buffer, std::int64_t at) const {
-        T value;  // Arrow recommends aligned buffers and does not require them
-        std::memcpy(&value, static_cast<const unsigned char*>(buffers_[buffer]) + at * sizeof value, sizeof value);
-        return value;
-    }
-
-    template <class T>
-    static std::uint64_t hash(T value, std::uint64_t seed) {
-        return xxh64(&value, sizeof value, seed);
-    }
-
-    template <class T>
-    void fixed(Hashes& hashes) {
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) { return hash(read<T>(1, at), seed); });
-    }
-
-    void time(Hashes& hashes) {  // in nanoseconds
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) { return hash(1000 * read<std::int64_t>(1, at), seed); });
-    }
-
-    void number(Hashes& hashes) {  // -0.0 equals 0.0, and all NaN are one value
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) {
-            const double value = read<double>(1, at);
-            const std::uint64_t bits = value != value ? 0x7ff8000000000000 : std::bit_cast<std::uint64_t>(value + 0.0);
-            return hash(bits, seed);
-        });
-    }
-
-    template <class Offset>
-    void bytes(Hashes& hashes) {
-        const auto* data = static_cast<const unsigned char*>(buffers_[2]);
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) {
-            const Offset begin = read<Offset>(1, at), end = read<Offset>(1, at + 1);
-            return xxh64(data + begin, static_cast<std::size_t>(end - begin), seed);
-        });
-    }
-
-    void view(Hashes& hashes) {
-        struct View {
-            std::int32_t size;
-            unsigned char start[4];  // short strings go on to the end of the struct
-            std::int32_t buffer, offset;
-        };
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) {
-            const View view = read<View>(1, at);
-            const auto size = static_cast<std::size_t>(view.size);
-            if (size <= 12) return xxh64(reinterpret_cast<const unsigned char*>(&view) + 4, size, seed);
-            return xxh64(static_cast<const unsigned char*>(buffers_[2 + view.buffer]) + view.offset, size, seed);
-        });
-    }
-
-    // "d:precision,scale" or "d:precision,scale,bits"
-    void read_decimal(std::string_view format) {
-        int precision = 0, bits = 128;
-        std::from_chars(format.data() + 2, format.data() + format.size(), precision);
-        const std::size_t first = format.find(','), second = format.find(',', first + 1);
-        if (second != format.npos) std::from_chars(format.data() + second + 1, format.data() + format.size(), bits);
-        words_ = bits / 32;
-        if (precision < 1 || precision > 38 || (words_ != 1 && words_ != 2 && words_ != 4)) throw WrongColumns();
-        hash_ = precision <= 18 ? &Values::short_decimal : &Values::long_decimal;
-    }
-
-    __int128 unscaled(std::int64_t at) const {
-        if (words_ == 1) return read<std::int32_t>(1, at);
-        if (words_ == 2) return read<std::int64_t>(1, at);
-        return read<__int128>(1, at);
-    }
-
-    void short_decimal(Hashes& hashes) {
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) {
-            return hash(static_cast<std::int64_t>(unscaled(at)), seed);
-        });
-    }
-
-    void long_decimal(Hashes& hashes) {  // as Java's BigInteger.toByteArray: the fewest bytes, the highest first
-        each(hashes, [&](std::int64_t at, std::uint64_t seed) {
-            __int128 value = unscaled(at);
-            unsigned char reversed[16];
-            int first = 16;
-            do {
-                reversed[--first] = static_cast<unsigned char>(value);
-                value >>= 8;
-            } while (first > 0 && !((value == 0 && reversed[first] < 128) || (value == -1 && reversed[first] >= 128)));
-            return xxh64(reversed + first, static_cast<std::size_t>(16 - first), seed);
-        });
-    }
-
-    void (Values::*hash_)(Hashes&) = nullptr;
-    const void** buffers_ = nullptr;
-    const std::uint8_t* valid_ = nullptr;
-    std::int64_t start_ = 0;
-    int words_ = 0;
-};
-
-struct KeyStream {
-    explicit KeyStream(ArrowArrayStream given, int people_columns) : people(people_columns) {
-        static_cast<ArrowArrayStream&>(values) = given;
-    }
-
-    void open() {
-        Released<ArrowSchema> schema;
-        if (values.get_schema(&values, &schema) != 0) throw StreamFailed();
-        if (schema.format != std::string_view("+s") || schema.n_children <= people) throw WrongColumns();
-        for (std::int64_t i = 0; i < schema.n_children; ++i) columns.emplace_back(*schema.children[i]);
-    }
-
     Released<ArrowArrayStream> values;
-    int people;
-    std::vector<Values> columns;
-    std::unique_ptr<Released<ArrowArray>> batch;  // of values
-    std::int64_t row = 0;                         // the first of the batch that is not hashed yet
+    std::int64_t width = 0;
+    std::vector<std::pair<int, Values>> columns[2];  // of people, of elements: the place of each in a batch
+    std::unique_ptr<Released<ArrowArray>> batch;     // of values
+    std::int64_t row = 0;                            // the first of the batch that is not hashed yet
 };
 
 // A batch of keys that owns all it points to.
@@ -206,27 +68,35 @@ bool fetch(KeyStream& stream) {
         const ArrowArray& batch = *stream.batch;
         if (stream.values.get_next(&stream.values, stream.batch.get()) != 0) throw StreamFailed();
         if (!batch.release) return false;
-        if (batch.length < 0 || batch.offset < 0 || batch.n_children != std::ssize(stream.columns)) throw StreamFailed();
+        if (batch.length < 0 || batch.offset < 0 || batch.n_children != stream.width) throw StreamFailed();
     }
     return true;
 }
 
 bool next(KeyStream& stream, ArrowArray* out) {
     if (!fetch(stream)) return false;
-    const std::int64_t rows = std::min(kSlice, stream.batch->length - stream.row);
+    const auto rows = static_cast<std::size_t>(std::min(kSlice, stream.batch->length - stream.row));
     auto batch = std::make_unique<KeyBatch>();
+    std::vector<std::uint8_t> complete(rows, 1);
     for (int side = 0; side < 2; ++side) {
         Hashes& keys = batch->keys[side];
-        keys.assign(static_cast<std::size_t>(rows), xxh64(kSalts[side].data(), kSalts[side].size(), kSeed));
-        const int begin = side == 0 ? 0 : stream.people;
-        const int end = side == 0 ? stream.people : static_cast<int>(stream.columns.size());
-        for (int i = begin; i < end; ++i) stream.columns[i].add_to(keys, *stream.batch, i, stream.row);
-        batch->key_buffers[side][1] = keys.data();
-        batch->arrays[side] = {rows, 0, 0, 2, 0, batch->key_buffers[side], nullptr, nullptr, release_child, nullptr};
+        keys.assign(rows, key_of_nothing(side));
+        for (auto& [i, values] : stream.columns[side]) values.add_to({keys, complete}, *stream.batch, i, stream.row);
+    }
+    stream.row += static_cast<std::int64_t>(rows);
+    // Rows with a NULL are left out.
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (Hashes& keys : batch->keys) keys[kept] = keys[row];
+        kept += complete[row];
+    }
+    const auto length = static_cast<std::int64_t>(kept);
+    for (int side = 0; side < 2; ++side) {
+        batch->key_buffers[side][1] = batch->keys[side].data();
+        batch->arrays[side] = {length, 0, 0, 2, 0, batch->key_buffers[side], nullptr, nullptr, release_child, nullptr};
         batch->children[side] = &batch->arrays[side];
     }
-    stream.row += rows;
-    *out = {rows, 0, 0, 1, 2, &batch->validity, batch->children, nullptr, release_batch, batch.get()};
+    *out = {length, 0, 0, 1, 2, &batch->validity, batch->children, nullptr, release_batch, batch.get()};
     batch.release();
     return true;
 }
@@ -277,9 +147,31 @@ ArrowSchema key_schema() {
     return {"+s", "", nullptr, 0, 2, schema->children, nullptr, release_schema, schema};
 }
 
-ArrowArrayStream keys_of(ArrowArrayStream values, int people) {
-    auto stream = std::make_unique<KeyStream>(values, people);
-    stream->open();
+std::uint64_t key_of_nothing(int side) { return xxh64(kSalts[side].data(), kSalts[side].size(), kSeed); }
+
+void add_column(ArrowArrayStream& stream, std::span<std::uint64_t> keys, std::span<std::uint8_t> complete) {
+    Released<ArrowSchema> schema;
+    if (stream.get_schema(&stream, &schema) != 0) throw StreamFailed();
+    if (schema.format != std::string_view("+s") || schema.n_children != 1) throw WrongColumns();
+    Values values(*schema.children[0]);
+    std::size_t done = 0;
+    for (;;) {
+        Released<ArrowArray> batch;
+        if (stream.get_next(&stream, &batch) != 0) throw StreamFailed();
+        if (!batch.release) break;
+        if (batch.n_children != 1 || batch.offset < 0 || batch.length < 0 ||
+            static_cast<std::size_t>(batch.length) > keys.size() - done)
+            throw StreamFailed();
+        const auto rows = static_cast<std::size_t>(batch.length);
+        values.add_to({keys.subspan(done, rows), complete.subspan(done, rows)}, batch, 0, 0);
+        done += rows;
+    }
+    if (done != keys.size()) throw StreamFailed();
+}
+
+ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements) {
+    auto stream = std::make_unique<KeyStream>(values);
+    stream->open(people, elements);
     return {get_schema, get_next, [](ArrowArrayStream*) -> const char* { return nullptr; }, release_stream, stream.release()};
 }
 

@@ -2,18 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "arrow.hpp"
 
 namespace dpdistinct {
 
-// Takes over `values`, whose first `people` columns say who and whose others say what, and returns
-// a stream of two columns of signed 64-bit keys.
+// Takes over `values` and returns a stream of two columns of signed 64-bit keys: of the columns that
+// say who, and of those that say what. A row with a NULL in any of them is left out.
 //
 // A key is what Spark's xxhash64(salt, value, ...) gives: XXH64 of each value's bytes, seeded with
-// the hash of all before it. So it depends on nothing but the values, and on no engine. A NULL
-// leaves the hash as it is.
-ArrowArrayStream keys_of(ArrowArrayStream values, int people);
+// the hash of all before it. So it depends on nothing but the values, and on no engine.
+ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements);
+
+// The same for columns that come one by one, each in a stream of its own with as many rows as there
+// are keys: start from the key of no value at all on this side (0: person, 1: element), add every column that belongs to it,
+// and leave out the rows that are not complete in the end.
+std::uint64_t key_of_nothing(int side);
+void add_column(ArrowArrayStream& column, std::span<std::uint64_t> keys, std::span<std::uint8_t> complete);
 
 // The schema of that stream.
 ArrowSchema key_schema();

@@ -6,13 +6,13 @@ terminal, and names steps, never numbers of the data. Exit status 0, or 2 with o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -32,7 +32,7 @@ app.add_typer(ledger_app, name="ledger")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files or globs (CSV, TSV, JSON, Parquet, .gz, .zst; DuckDB, SQLite), or a postgresql:// URL.",
+        help="Files or globs (CSV, TSV, JSON lines, Parquet, .gz, .zst; DuckDB, SQLite), or a postgresql:// URL.",
         show_default=False,
     ),
 ]
@@ -51,6 +51,11 @@ Sql = Annotated[
         "protected is each person's rows of its result."
     ),
 ]
+NamedColumns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
+]
+Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
@@ -105,6 +110,8 @@ def count(
         int | None, typer.Option(help="The largest number of elements one person may account for.")
     ] = None,
     sql: Sql = None,
+    columns: NamedColumns = None,
+    encoding: Encoding = "utf-8",
     as_json: Json = False,
     ledger: Annotated[Path | None, typer.Option(help="Debit epsilon here before the data is read.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
@@ -121,68 +128,31 @@ def count(
 ) -> None:
     """One private answer: a lower bound for the number of distinct elements, with its confidence."""
     from dpdistinct.parameters import check_parameters
-    from dpdistinct.release import Release, count_distinct
-    from dpdistinct.tables import check_readable
+    from dpdistinct.query import check_query
+    from dpdistinct.release import answer
+    from dpdistinct.resources import check_resources
+    from dpdistinct.sources import open_source
 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
+    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     if (ledger is None) != (dataset is None):
         raise ParameterError("ledger and dataset go together: --ledger FILE --dataset NAME")
-    if engine not in ("duckdb", "spark"):
-        raise ParameterError(f"engine must be duckdb or spark, got {engine!r}")
-    query: dict[str, Any] = {"person": person, "element": element, "sql": sql}
-    reading: dict[str, Any] = {
-        "memory_limit": memory_limit,
-        "temp_directory": temp_directory,
-        "threads": threads,
-    }
-    asked: dict[str, Any] = vars(parameters)
-
-    with _progress("counting") as step:
-        if engine == "spark":
-            from dpdistinct import spark
-            from dpdistinct.files import is_text
-            from dpdistinct.sparkio import open_files
-
-            step("starting Spark")
-            rows = open_files(data, sql)
-            spark.check_query(
-                rows,
-                person=person,
-                element=element,
-                text=is_text(data),
-                memory_limit=memory_limit,
-                threads=threads,
-            )
-
-            def compute() -> Release:
-                return spark.count_distinct(
-                    rows, person=person, element=element, **asked, **reading, progress=step
-                )
-
-        else:
-            # A mistyped column must not cost the budget; the schema is public.
-            if ledger is not None:
-                check_readable(_source(data), **query, **reading)
-
-            def compute() -> Release:
-                return count_distinct(_source(data), **query, **asked, **reading)
-
+    if request_id and ledger is None:
+        raise ParameterError("request_id needs a ledger: --ledger FILE --dataset NAME")
+    with _progress("counting") as step, open_source(data, query, resources, engine, step) as source:
+        source.check(query)  # a mistyped column must not cost the budget; the schema is public
+        compute = partial(answer, source, query, parameters, resources)
         if ledger is None:
             release = compute()
         else:
             from dpdistinct.ledger import Ledger
 
-            assert dataset is not None
-            # The query belongs to the identity of a request; its text may name what is private.
-            digest = None if sql is None else hashlib.sha256(sql.encode()).hexdigest()
+            asked = vars(parameters) | query.identity()
             release = Ledger(ledger).release(
-                dataset,
-                asked | query | {"sql": digest},
-                parameters.epsilon,
-                compute,
-                request_id=request_id,
+                dataset, asked, parameters.epsilon, compute, request_id=request_id  # type: ignore[arg-type]
             )
     typer.echo(release.to_json() if as_json else str(release))
 
@@ -252,6 +222,8 @@ def explore(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
     sql: Sql = None,
+    columns: NamedColumns = None,
+    encoding: Encoding = "utf-8",
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this .png or .svg file.")] = None,
     as_json: Json = False,
     memory_limit: MemoryLimit = None,
@@ -262,7 +234,7 @@ def explore(
     from dpdistinct import report
     from dpdistinct.parameters import check_parameters
     from dpdistinct.plots import check_plot_path, plot_exploration
-    from dpdistinct.tables import read
+    from dpdistinct.reading import read
     from dpdistinct.terminal import print_exploration
 
     parameters = check_parameters(
@@ -272,10 +244,12 @@ def explore(
         check_plot_path(plot)
     with _progress("reading") as step:
         contributions = read(
-            _source(data),
+            data,
             person=person,
             element=element,
             sql=sql,
+            columns=columns,
+            encoding=encoding,
             memory_limit=memory_limit,
             temp_directory=temp_directory,
             threads=threads,
@@ -333,10 +307,6 @@ def ledger_show(ledger: LedgerFile, as_json: Json = False) -> None:
         amounts = (f"{float(amount):g}" for amount in (a.budget, a.spent, a.left))
         table.add_row(a.dataset, *amounts, str(a.requests))
     print_table(table)
-
-
-def _source(data: list[str]) -> str | list[str]:
-    return data[0] if len(data) == 1 else data
 
 
 @contextmanager

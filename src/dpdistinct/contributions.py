@@ -7,21 +7,14 @@ arrival, because the curves need an order that does not depend on who else is in
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 from dpdistinct import _core
-from dpdistinct.columns import column
-from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.keys import Keys
-
-
-class ArrowStream(Protocol):
-    """Anything that hands out record batches through the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+from dpdistinct.errors import ParameterError, without_context
+from dpdistinct.resources import thread_count
+from dpdistinct.sources.values import KeyPairs, column_of
+from dpdistinct.streams import ArrowStream, read_stream
 
 
 class Contributions:
@@ -40,23 +33,16 @@ class Contributions:
     ) -> Contributions:
         """Row i says that people[i] holds elements[i]. Rows may repeat, in any order.
 
-        Arrays or any iterables of equal length: integers, strings, bytes, dates, booleans, floats,
-        each side of one type. A row with None, NaN or NaT is left out.
+        Arrays, series or any iterables of equal length: integers, floats, decimals, booleans, text,
+        bytes, dates, times, UUIDs. Every object stands for itself, by a rule that looks at it alone
+        (docs/inputs.md): a row with None, NaN, NaT or an object of another kind is left out.
         """
-        thread_count(threads)
-        person, person_present = column(people, "people")
-        element, element_present = column(elements, "elements")
-        if len(person) != len(element):
+        workers = thread_count(threads)
+        person, element = column_of(people, "people"), column_of(elements, "elements")
+        if person.length != element.length:
             raise ParameterError("people and elements must have the same length")
-        present = person_present & element_present
-        sides = {"person": person, "element": element}  # the query below finds it by its name
-        if not present.all():
-            sides = {side: values[present] for side, values in sides.items()}
-        import duckdb
-
-        with suppress(duckdb.Error), duckdb.connect() as connection:
-            return cls.from_keys(Keys(connection.sql("FROM sides"), ["person"], ["element"]), threads=threads)
-        raise InputError("reading people and elements failed")  # DuckDB's own text may quote a value
+        with without_context():
+            return cls.from_keys(KeyPairs([person], [element]), threads=workers)
 
     @classmethod
     def from_keys(cls, *streams: ArrowStream, threads: int | None = None) -> Contributions:
@@ -93,37 +79,3 @@ class Contributions:
 
     def __repr__(self) -> str:
         return "<Contributions: private>"
-
-
-def thread_count(threads: int | None) -> int:
-    """`threads`, or all the cores this process may use."""
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
-        raise ParameterError(f"threads must be an integer from 1 to 1024, got {threads!r}")
-    return threads
-
-
-Result = TypeVar("Result")
-
-
-def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
-    """What the kernel makes of the stream.
-
-    The engine behind the stream may quote the data in its errors, so none of them is passed on, not
-    even as the context of ours.
-    """
-    if not hasattr(stream, "__arrow_c_stream__"):
-        raise ParameterError("stream must offer __arrow_c_stream__, as Arrow tables and DuckDB relations do")
-    try:
-        capsule = stream.__arrow_c_stream__()
-    except Exception as error:
-        failure: BaseException = InputError(_core.FAILED)
-        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
-            failure = KeyboardInterrupt()
-    else:
-        try:
-            return kernel(capsule)
-        except (RuntimeError, ValueError) as error:  # the kernels' own texts are constants
-            failure = InputError(str(error))
-    raise failure

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import _core
-from dpdistinct.contributions import ArrowStream, Contributions, read_stream, thread_count
-from dpdistinct.errors import ParameterError
+from dpdistinct.contributions import Contributions
+from dpdistinct.errors import ParameterError, shown
+from dpdistinct.resources import thread_count
 from dpdistinct.selection import upper_hull
+from dpdistinct.streams import ArrowStream, read_stream
 
 
 class Curve:
@@ -53,13 +55,13 @@ class Curve:
     def at(self, bound: int) -> int:
         """The count when each person accounts for at most `bound` elements."""
         if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
-            raise ParameterError(f"bound must be an integer of at least 1, got {bound!r}")
+            raise ParameterError(f"bound must be an integer of at least 1, got {shown(bound)}")
         return int(self._evaluate(np.array([min(int(bound), 2**62)], dtype=np.int64))[0])
 
     def values(self, max_bound: int) -> NDArray[np.int64]:
         """The counts for bounds 1, 2, ..., max_bound."""
         if isinstance(max_bound, bool) or not isinstance(max_bound, int | np.integer) or max_bound < 1:
-            raise ParameterError(f"max_bound must be an integer of at least 1, got {max_bound!r}")
+            raise ParameterError(f"max_bound must be an integer of at least 1, got {shown(max_bound)}")
         return self._evaluate(np.arange(1, int(max_bound) + 1, dtype=np.int64))
 
     def fewest_left(self, people: int) -> NDArray[np.int64]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+from dpdistinct.reading import read
 from dpdistinct.release import count_distinct
 from dpdistinct.report import explore
-from dpdistinct.tables import read
 from dpdistinct.terminal import print_exploration
 
 PEOPLE, SITES, SEED = 3000, 60_000, 7

@@ -1,5 +1,13 @@
 """What can go wrong. A message names the parameter and the way out, and never the data."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
 
 class DpdistinctError(Exception):
     """Every error that dpdistinct raises on purpose."""
@@ -11,3 +19,52 @@ class ParameterError(DpdistinctError, ValueError):
 
 class InputError(DpdistinctError, ValueError):
     """The data could not be read. The text is the same whatever the data is."""
+
+
+class ColumnError(InputError):
+    """A column that was asked for is not there, or has a type without keys. Known from the schema."""
+
+
+class FileError(InputError):
+    """A file, folder or database that was asked for is not there, or is not what its name says."""
+
+
+def shown(value: Any) -> str:
+    """A wrong argument as a message may show it.
+
+    Numbers and short names that the caller typed; of everything else the type alone, because it may
+    be a part of the data.
+    """
+    if value is None or type(value) in (bool, int, float, Fraction, Decimal, str):
+        text = repr(value) if type(value) is not int or abs(value) < 10**40 else "a long integer"
+        if len(text) <= 80:
+            return text
+    return f"an object of type {type(value).__name__}"
+
+
+@contextmanager
+def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
+    """Whatever goes wrong inside becomes this one error: the text of others may quote the data."""
+    try:
+        yield
+        return
+    except (DpdistinctError, MemoryError):
+        raise
+    except Exception as error:
+        failure: BaseException = kind(message)
+        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+            failure = KeyboardInterrupt()
+    try:
+        raise failure
+    finally:  # whoever handles an error meanwhile would become its context
+        failure.__context__ = None
+
+
+@contextmanager
+def without_context() -> Iterator[None]:
+    """Errors that leave here forget what they replaced, which may quote the data."""
+    try:
+        yield
+    except DpdistinctError as error:
+        error.__context__ = None
+        raise

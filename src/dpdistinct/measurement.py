@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.parameters import Mechanism, Method, check_parameters
-from dpdistinct.release import CURVES, Release, release_curve
+from dpdistinct.reading import curve_of
+from dpdistinct.release import Release, release_curve
 
 if TYPE_CHECKING:
     import opendp.prelude as dp
@@ -43,7 +44,7 @@ def make_count_distinct(
     )
 
     def release(data: Contributions) -> Release:
-        return release_curve(CURVES[parameters.method](data), parameters)
+        return release_curve(curve_of(data, parameters.method), parameters)
 
     def privacy_map(people: Any) -> float:
         return _rounded_up(people * parameters.epsilon)

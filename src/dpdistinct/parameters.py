@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
+from operator import index
 from typing import Any, Literal, get_args
 
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
 Mechanism = Literal["sharp", "paper", "fixed", "r2t", "shifted_inverse"]
@@ -31,22 +32,23 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
     if not exact_epsilon > 0:
-        raise ParameterError(f"epsilon must be positive, got {epsilon!r}; try 1 or 0.5")
+        raise ParameterError(f"epsilon must be positive, got {shown(epsilon)}; try 1 or 0.5")
     if not Fraction(1, 10**6) <= exact_epsilon <= 1000:
-        raise ParameterError(f"epsilon must lie in [0.000001, 1000], got {epsilon!r}; try 1 or 0.5")
+        raise ParameterError(f"epsilon must lie in [0.000001, 1000], got {shown(epsilon)}; try 1 or 0.5")
     exact_beta = exact("beta", beta, hint="0.05 gives a 95% lower bound")
     if not Fraction(1, 10**12) <= exact_beta < Fraction(1, 2):
-        raise ParameterError(f"beta must lie in [1e-12, 0.5), got {beta!r}; 0.05 gives a 95% lower bound")
-    if method not in get_args(Method):
-        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-    if mechanism not in get_args(Mechanism):
-        raise ParameterError(f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {mechanism!r}")
+        raise ParameterError(f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound")
+    if not isinstance(method, str) or method not in get_args(Method):
+        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {shown(method)}")
+    if not isinstance(mechanism, str) or mechanism not in get_args(Mechanism):
+        raise ParameterError(f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}")
     if max_bound is not None:
-        if isinstance(max_bound, bool) or not hasattr(max_bound, "__index__"):
-            raise ParameterError(f"max_bound must be an integer or None, got {max_bound!r}")
-        max_bound = int(max_bound)
+        try:
+            max_bound = index(max_bound if not isinstance(max_bound, bool) else "")
+        except Exception:
+            raise ParameterError(f"max_bound must be an integer or None, got {shown(max_bound)}") from None
         if not 1 <= max_bound <= MAX_BOUND:
-            raise ParameterError(f"max_bound must lie in [1, 2**31], got {max_bound!r}")
+            raise ParameterError(f"max_bound must lie in [1, 2**31], got {shown(max_bound)}")
     elif mechanism == "fixed":
         raise ParameterError(
             'mechanism "fixed" needs max_bound: the number of elements one person may account for'
@@ -59,7 +61,7 @@ NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2
 
 def exact(name: str, value: Any, *, hint: str) -> Fraction:
     """The number that the caller wrote: 0.1 is one tenth, not the nearest binary fraction."""
-    message = f"{name} must be a number, got {value!r}; {hint}"
+    message = f"{name} must be a number, got {shown(value)}; {hint}"
     if isinstance(value, bool):
         raise ParameterError(message)
     if isinstance(value, Rational):
@@ -67,17 +69,8 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
     # The shortest decimal that reads back as this float is what was written.
     try:
         text = value if isinstance(value, str) else repr(float(value))
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a foreign object raises
         raise ParameterError(message) from None
     if not NUMBER.fullmatch(text.strip()):  # also keeps exponents from growing without end
         raise ParameterError(message)
     return Fraction(text)
-
-
-def size_in_bytes(memory_limit: str) -> int:
-    """Bytes of a size such as 2GB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT])(I?)B", str(memory_limit).strip(), re.IGNORECASE)
-    if not found:
-        raise ParameterError(f"memory_limit must be a size such as 500MB or 2GB, got {memory_limit!r}")
-    number, unit, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))

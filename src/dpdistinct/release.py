@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from dpdistinct.contributions import Contributions
-from dpdistinct.curves import Curve, greedy_curve, matching_curve, sampling_curve
-from dpdistinct.errors import DpdistinctError, ParameterError
+from dpdistinct.curves import Curve
+from dpdistinct.errors import DpdistinctError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, warm_up
 from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
-from dpdistinct.tables import Columns, column_names, duckdb_settings, greedy_curve_on_disk, open_keys
-
-CURVES: dict[Method, Callable[[Contributions], Curve]] = {
-    "matching": matching_curve,
-    "greedy": greedy_curve,
-    "sampling": sampling_curve,
-}
+from dpdistinct.query import Columns, Query, check_query
+from dpdistinct.reading import (
+    contributions_of,
+    curve_of,
+    goes_by_disk,
+    greedy_curve_on_disk,
+    refuse_for_contributions,
+)
+from dpdistinct.resources import Path, Resources, check_resources, thread_count
+from dpdistinct.sources import Source, open_source
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,16 @@ def count_distinct(
     mechanism: Mechanism = "sharp",
     max_bound: int | None = None,
     sql: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
     memory_limit: str | None = None,
-    temp_directory: str | None = None,
+    temp_directory: Path | None = None,
     threads: int | None = None,
 ) -> Release:
     """How many distinct elements there are, without giving away what anybody contributed.
 
-    data, person, element, sql, memory_limit, temp_directory, threads: as for `read`; person and
-    element are not needed for Contributions.
+    data, person, element, sql, columns, encoding, memory_limit, temp_directory, threads: as for
+    `read`; person and element are not needed for Contributions.
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta
@@ -87,22 +91,25 @@ def count_distinct(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
     if isinstance(data, Contributions):
-        return release_curve(CURVES[parameters.method](data), parameters)
-    if person is None or element is None:
-        raise ParameterError("person and element must name columns of the data")
-    names = column_names("element", element)
-    settings = duckdb_settings(memory_limit, temp_directory, threads)
-    with open_keys(data, person=person, element=names, sql=sql, settings=settings) as keys:
-        warm_up()
-        on_disk = parameters.method == "greedy" and memory_limit is not None
-        read = (
-            greedy_curve_on_disk(keys, settings)
-            if on_disk
-            else Contributions.from_keys(keys, threads=threads)
-        )
-    # DuckDB has given its memory back by now.
-    curve = CURVES[parameters.method](read) if isinstance(read, Contributions) else read
-    return replace(release_curve(curve, parameters), element=", ".join(names))
+        refuse_for_contributions(sql=sql, columns=columns)
+        workers = thread_count(threads)
+        return release_curve(curve_of(data, parameters.method, workers), parameters)
+    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    with open_source(data, query, resources) as source:
+        source.check(query)
+        return answer(source, query, parameters, resources)
+
+
+def answer(source: Source, query: Query, parameters: Parameters, resources: Resources) -> Release:
+    """Read, curve, mechanism."""
+    warm_up()
+    if goes_by_disk(source, parameters.method, resources):
+        curve = greedy_curve_on_disk(source, query, resources)
+    else:
+        contributions = contributions_of(source, query, resources)
+        curve = curve_of(contributions, parameters.method, resources.threads)
+    return replace(release_curve(curve, parameters), element=query.counted)
 
 
 def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:

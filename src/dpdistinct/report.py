@@ -18,7 +18,8 @@ from dpdistinct.curves import Curve
 from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import laplace_margin, noise_scale
 from dpdistinct.parameters import Mechanism, Method, check_parameters
-from dpdistinct.release import CURVES, release_curve
+from dpdistinct.reading import curve_of
+from dpdistinct.release import release_curve
 
 NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
 FOREVER = 2**62  # a bound that binds nobody
@@ -115,7 +116,7 @@ def explore(
     curves: dict[Method, Curve] = {}
     for method in get_args(Method):
         progress(f"solving: {method}")
-        curves[method] = CURVES[method](contributions)
+        curves[method] = curve_of(contributions, method)
     truth = contributions.elements
     at_bounds = []
     for row in plan(epsilon=epsilon, beta=beta, bounds=telling_bounds(curves["matching"], truth)):

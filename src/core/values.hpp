@@ -1,0 +1,362 @@
+// The values of an Arrow column as the bytes that stand for them in every engine, and their hashes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arrow.hpp"
+#include "metadata.hpp"
+#include "utf8.hpp"
+#include "xxh64.hpp"
+
+namespace dpdistinct {
+
+// The hashes of some rows, and which of the rows have a value in every column so far.
+struct HashedRows {
+    std::span<std::uint64_t> hashes;
+    std::span<std::uint8_t> complete;
+};
+
+// One column. What a value is follows from the column's type and the value alone:
+//
+//     integers         64 bits; unsigned 64-bit ones as the fewest bytes of two's complement, highest first
+//     floats           the bits of a double; -0.0 is 0.0, and all NaN are one value
+//     text             UTF-8; a byte that is no part of it counts as the four characters \xNN
+//     bytes            as they are; UUIDs as their text
+//     booleans         32 bits, 0 or 1
+//     decimals         unscaled; 64 bits up to 18 digits, else the fewest bytes, highest first
+//     dates            days, 32 bits; times: nanoseconds, 64 bits
+//     timestamps       64 bits in the unit of the type
+//     dictionaries     the value that is meant
+//
+// These are the bytes that Spark's xxhash64 hashes (sources/forms.py has the same table for SQL).
+class Values {
+   public:
+    // Throws WrongColumns for a type that is not on the list above.
+    explicit Values(const ArrowSchema& schema) {
+        const std::string_view format = schema.format;
+        if (schema.dictionary) {
+            meant_ = std::make_unique<Values>(*schema.dictionary);
+            if (meant_->meant_) throw WrongColumns();
+            read_integer_ = integer_reader(format);
+            if (!read_integer_) throw WrongColumns();
+            hash_ = &Values::dictionary;
+        } else if (format == "L") {
+            hash_ = &Values::unsigned_long;
+        } else if (const Hash integers = integer_hash(format)) {
+            hash_ = integers;
+        } else if (format == "b") {
+            hash_ = &Values::boolean;
+        } else if (format == "e") {
+            hash_ = &Values::half;
+        } else if (format == "f") {
+            hash_ = &Values::number<float>;
+        } else if (format == "g") {
+            hash_ = &Values::number<double>;
+        } else if (format.starts_with("ts")) {
+            hash_ = &Values::fixed<std::int64_t>;
+        } else if (format == "tdD") {
+            hash_ = &Values::fixed<std::int32_t>;
+        } else if (format == "tdm") {
+            hash_ = &Values::date_of_milliseconds;
+        } else if (format == "tts" || format == "ttm") {
+            factor_ = format == "tts" ? 1'000'000'000 : 1'000'000;
+            hash_ = &Values::time<std::int32_t>;
+        } else if (format == "ttu" || format == "ttn") {
+            factor_ = format == "ttu" ? 1000 : 1;
+            hash_ = &Values::time<std::int64_t>;
+        } else if (format == "u" || format == "z") {
+            hash_ = format == "u" ? &Values::bytes<std::int32_t, true> : &Values::bytes<std::int32_t, false>;
+        } else if (format == "U" || format == "Z") {
+            hash_ = format == "U" ? &Values::bytes<std::int64_t, true> : &Values::bytes<std::int64_t, false>;
+        } else if (format == "vu" || format == "vz") {
+            hash_ = format == "vu" ? &Values::view<true> : &Values::view<false>;
+        } else if (format.starts_with("w:")) {
+            std::from_chars(format.data() + 2, format.data() + format.size(), width_);
+            if (width_ < 0) throw WrongColumns();
+            hash_ = width_ == 16 && metadata_of(schema, "ARROW:extension:name") == "arrow.uuid" ? &Values::uuid : &Values::fixed_bytes;
+        } else if (format.starts_with("d:")) {
+            read_decimal(format);
+        } else if (format == "n") {
+            hash_ = &Values::nothing;
+        } else {
+            throw WrongColumns();
+        }
+    }
+
+    // Adds the values of the batch's rows from `row` on to as many hashes as there are.
+    void add_to(HashedRows rows, const ArrowArray& batch, int i, std::int64_t row) {
+        const ArrowArray& column = *batch.children[i];
+        if (column.offset < 0 || column.length - batch.offset < batch.length) throw StreamFailed();
+        open(column);
+        start_ = batch.offset + column.offset + row;
+        if (!rows.hashes.empty()) (this->*hash_)(rows);
+    }
+
+   private:
+    void open(const ArrowArray& column) {
+        if (hash_ == &Values::nothing) return;
+        if (column.n_buffers < 2) throw StreamFailed();
+        buffers_ = column.buffers;
+        valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
+        if (!meant_) return;
+        if (!column.dictionary || column.dictionary->offset < 0) throw StreamFailed();
+        meant_->open(*column.dictionary);
+        meant_->start_ = column.dictionary->offset;
+        meanings_ = column.dictionary->length;
+    }
+
+    // Calls add(position, hash) for every row with a value, and takes note of the others.
+    template <class Add>
+    void each(const HashedRows& rows, Add add) const {
+        for (std::size_t row = 0; row < rows.hashes.size(); ++row) {
+            const std::int64_t at = start_ + static_cast<std::int64_t>(row);
+            if (!valid_ || bit(valid_, at))
+                rows.hashes[row] = add(at, rows.hashes[row]);
+            else
+                rows.complete[row] = 0;
+        }
+    }
+
+    template <class T>
+    T read(int buffer, std::int64_t at) const {
+        T value;  // Arrow recommends aligned buffers and does not require them
+        std::memcpy(&value, static_cast<const unsigned char*>(buffers_[buffer]) + at * static_cast<std::int64_t>(sizeof value),
+                    sizeof value);
+        return value;
+    }
+
+    template <class T>
+    static std::uint64_t hash(T value, std::uint64_t seed) {
+        return xxh64(&value, sizeof value, seed);
+    }
+
+    template <class T>
+    void fixed(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash(read<T>(1, at), seed); });
+    }
+
+    using Hash = void (Values::*)(const HashedRows&);
+    using ReadInteger = std::int64_t (Values::*)(std::int64_t) const;
+
+    template <class T>
+    std::int64_t widened(std::int64_t at) const {
+        return static_cast<std::int64_t>(read<T>(1, at));
+    }
+
+    template <class T>
+    void integer(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash(widened<T>(at), seed); });
+    }
+
+    static Hash integer_hash(std::string_view format) {
+        if (format == "c") return &Values::integer<std::int8_t>;
+        if (format == "C") return &Values::integer<std::uint8_t>;
+        if (format == "s") return &Values::integer<std::int16_t>;
+        if (format == "S") return &Values::integer<std::uint16_t>;
+        if (format == "i") return &Values::integer<std::int32_t>;
+        if (format == "I") return &Values::integer<std::uint32_t>;
+        if (format == "l") return &Values::integer<std::int64_t>;
+        return nullptr;
+    }
+
+    static ReadInteger integer_reader(std::string_view format) {
+        if (format == "c") return &Values::widened<std::int8_t>;
+        if (format == "C") return &Values::widened<std::uint8_t>;
+        if (format == "s") return &Values::widened<std::int16_t>;
+        if (format == "S") return &Values::widened<std::uint16_t>;
+        if (format == "i") return &Values::widened<std::int32_t>;
+        if (format == "I") return &Values::widened<std::uint32_t>;
+        if (format == "l") return &Values::widened<std::int64_t>;
+        if (format == "L") return &Values::widened<std::uint64_t>;
+        return nullptr;
+    }
+
+    void unsigned_long(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_fewest(read<std::uint64_t>(1, at), seed); });
+    }
+
+    void boolean(const HashedRows& rows) {
+        const auto* bits = static_cast<const std::uint8_t*>(buffers_[1]);
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash(std::int32_t{bit(bits, at)}, seed); });
+    }
+
+    static std::uint64_t hash_double(double value, std::uint64_t seed) {
+        return hash(value != value ? 0x7ff8000000000000 : std::bit_cast<std::uint64_t>(value + 0.0), seed);
+    }
+
+    template <class T>
+    void number(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_double(double{read<T>(1, at)}, seed); });
+    }
+
+    void half(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            const auto bits = read<std::uint16_t>(1, at);
+            const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+            double value = exponent == 0    ? std::ldexp(fraction, -24)
+                           : exponent < 31  ? std::ldexp(1024 + fraction, exponent - 25)
+                           : fraction == 0  ? HUGE_VAL
+                                            : std::nan("");
+            return hash_double(bits >> 15 ? -value : value, seed);
+        });
+    }
+
+    void date_of_milliseconds(const HashedRows& rows) {
+        constexpr std::int64_t kDay = 86'400'000;
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            const auto value = read<std::int64_t>(1, at);
+            return hash(static_cast<std::int32_t>(value / kDay - (value % kDay < 0)), seed);
+        });
+    }
+
+    template <class T>
+    void time(const HashedRows& rows) {  // unsigned: a time that is none may overflow
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            return hash(factor_ * static_cast<std::uint64_t>(std::int64_t{read<T>(1, at)}), seed);
+        });
+    }
+
+    template <bool is_text>
+    std::uint64_t hash_bytes(const unsigned char* data, std::size_t size, std::uint64_t seed) {
+        if constexpr (is_text) {
+            if (!is_utf8(data, size)) {
+                escaped_.clear();
+                append_utf8(escaped_, data, size);
+                return xxh64(escaped_.data(), escaped_.size(), seed);
+            }
+        }
+        return xxh64(data, size, seed);
+    }
+
+    template <class Offset, bool is_text>
+    void bytes(const HashedRows& rows) {
+        const auto* data = static_cast<const unsigned char*>(buffers_[2]);
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            const Offset begin = read<Offset>(1, at), end = read<Offset>(1, at + 1);
+            return hash_bytes<is_text>(data + begin, static_cast<std::size_t>(end - begin), seed);
+        });
+    }
+
+    template <bool is_text>
+    void view(const HashedRows& rows) {
+        struct View {
+            std::int32_t size;
+            unsigned char start[4];  // short strings go on to the end of the struct
+            std::int32_t buffer, offset;
+        };
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            const View view = read<View>(1, at);
+            const auto size = static_cast<std::size_t>(view.size);
+            const auto* data = size <= 12 ? reinterpret_cast<const unsigned char*>(&view) + 4
+                                          : static_cast<const unsigned char*>(buffers_[2 + view.buffer]) + view.offset;
+            return hash_bytes<is_text>(data, size, seed);
+        });
+    }
+
+    const unsigned char* fixed_at(std::int64_t at) const {
+        return static_cast<const unsigned char*>(buffers_[1]) + at * width_;
+    }
+
+    void fixed_bytes(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            return xxh64(fixed_at(at), static_cast<std::size_t>(width_), seed);
+        });
+    }
+
+    void uuid(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            char text[36];
+            char* out = text;
+            for (int i = 0; i < 16; ++i) {
+                if (i == 4 || i == 6 || i == 8 || i == 10) *out++ = '-';
+                *out++ = "0123456789abcdef"[fixed_at(at)[i] >> 4];
+                *out++ = "0123456789abcdef"[fixed_at(at)[i] & 15];
+            }
+            return xxh64(text, sizeof text, seed);
+        });
+    }
+
+    // "d:precision,scale" or "d:precision,scale,bits"
+    void read_decimal(std::string_view format) {
+        int precision = 0, bits = 128;
+        std::from_chars(format.data() + 2, format.data() + format.size(), precision);
+        const std::size_t first = format.find(','), second = format.find(',', first + 1);
+        if (second != format.npos) std::from_chars(format.data() + second + 1, format.data() + format.size(), bits);
+        words_ = bits / 32;
+        if (precision < 1 || precision > 38 || (words_ != 1 && words_ != 2 && words_ != 4)) throw WrongColumns();
+        hash_ = precision <= 18 ? &Values::short_decimal : &Values::long_decimal;
+    }
+
+    __int128 unscaled(std::int64_t at) const {
+        if (words_ == 1) return read<std::int32_t>(1, at);
+        if (words_ == 2) return read<std::int64_t>(1, at);
+        return read<__int128>(1, at);
+    }
+
+    void short_decimal(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) {
+            return hash(static_cast<std::int64_t>(unscaled(at)), seed);
+        });
+    }
+
+    void long_decimal(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_fewest(unscaled(at), seed); });
+    }
+
+    // As Java's BigInteger.toByteArray: the fewest bytes, the highest first.
+    static std::uint64_t hash_fewest(__int128 value, std::uint64_t seed) {
+        unsigned char reversed[16];
+        int first = 16;
+        do {
+            reversed[--first] = static_cast<unsigned char>(value);
+            value >>= 8;
+        } while (first > 0 && !((value == 0 && reversed[first] < 128) || (value == -1 && reversed[first] >= 128)));
+        return xxh64(reversed + first, static_cast<std::size_t>(16 - first), seed);
+    }
+
+    void dictionary(const HashedRows& rows) {
+        const std::int64_t first = meant_->start_;
+        std::uint64_t key;
+        std::uint8_t there;
+        HashedRows one{{&key, 1}, {&there, 1}};
+        for (std::size_t row = 0; row < rows.hashes.size(); ++row) {
+            const std::int64_t at = start_ + static_cast<std::int64_t>(row);
+            there = !valid_ || bit(valid_, at);
+            if (there) {
+                const std::int64_t index = (this->*read_integer_)(at);
+                if (index < 0 || index >= meanings_) throw StreamFailed();
+                key = rows.hashes[row];
+                meant_->start_ = first + index;
+                (meant_.get()->*meant_->hash_)(one);
+                rows.hashes[row] = key;
+            }
+            if (!there) rows.complete[row] = 0;
+        }
+    }
+
+    void nothing(const HashedRows& rows) { std::fill(rows.complete.begin(), rows.complete.end(), std::uint8_t{0}); }
+
+    Hash hash_ = nullptr;
+    const void** buffers_ = nullptr;
+    const std::uint8_t* valid_ = nullptr;
+    std::int64_t start_ = 0;
+    ReadInteger read_integer_ = nullptr;
+    std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
+    int width_ = -1;                   // of bytes of one length
+    int words_ = 0;                    // of a decimal
+    std::string escaped_;              // text that had to be mended
+    std::unique_ptr<Values> meant_;    // the values of a dictionary
+    std::int64_t meanings_ = 0;
+};
+
+}  // namespace dpdistinct

@@ -1,0 +1,93 @@
+"""The question as a value: which columns say who and what, after which preparation.
+
+Everything here is public. Two spellings of one question are equal as `identity()` says, whoever
+asks and through whatever door.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpdistinct.errors import ParameterError, shown
+
+Columns = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Count the distinct `element` of the rows, with `person` protected.
+
+    sql: a SELECT that prepares the rows, or None. columns: names to be read where the input has no
+    schema (JSON lines) and sql is given. encoding: of text files.
+    """
+
+    person: tuple[str, ...]
+    element: tuple[str, ...]
+    sql: str | None = None
+    columns: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+
+    @property
+    def counted(self) -> str:
+        """What is counted, in the words of the one who asked."""
+        return ", ".join(self.element)
+
+    def identity(self) -> dict[str, Any]:
+        """JSON values that are equal for equal questions, and hold no text of the query.
+
+        The case of names does not matter, as in SQL, and neither do spaces between the words of a
+        query. The query's text may name what is private, so only its digest is kept.
+        """
+        sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
+        identity: dict[str, Any] = {
+            "person": [name.lower() for name in self.person],
+            "element": [name.lower() for name in self.element],
+            "sql": sql,
+        }
+        if self.columns:
+            identity["columns"] = sorted(self.columns)
+        if self.encoding != "utf-8":
+            identity["encoding"] = self.encoding
+        return identity
+
+
+ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
+
+
+def check_query(
+    *, person: Any, element: Any, sql: Any = None, columns: Any = None, encoding: Any = "utf-8"
+) -> Query:
+    """The question, or one ParameterError that says what to change."""
+    if person is None or element is None:
+        raise ParameterError("person and element must name columns of the data")
+    if sql is not None and (not isinstance(sql, str) or not sql.strip()):
+        raise ParameterError(f"sql must be the text of one SELECT, got {shown(sql)}")
+    if not isinstance(encoding, str) or encoding.lower() not in ENCODINGS:
+        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, got {shown(encoding)}")
+    return Query(
+        person=column_names("person", person),
+        element=column_names("element", element),
+        sql=sql,
+        columns=() if columns is None else column_names("columns", columns),
+        encoding=encoding.lower(),
+    )
+
+
+def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
+    """The columns as names."""
+    names = [columns] if isinstance(columns, str) else columns
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n for n in names):
+        raise ParameterError(f"{parameter} must be a column name or a list of them, got {shown(columns)}")
+    return tuple(names)
+
+
+_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(--[^\n]*|/\*.*?\*/|\s+)""", re.DOTALL)
+
+
+def _spaced(sql: str) -> str:
+    """The query with one space wherever there are several, or a comment, outside of quotes."""
+    return _WORDS.sub(lambda found: found[1] or " ", sql).strip().rstrip(";").rstrip()

@@ -1,0 +1,102 @@
+"""From any table to Contributions or to a curve: what joins sources, the graph and the curves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.curves import (
+    Curve,
+    greedy_curve,
+    greedy_curve_of_parts,
+    greedy_curve_of_sorted,
+    matching_curve,
+    sampling_curve,
+)
+from dpdistinct.errors import ParameterError
+from dpdistinct.parameters import Method
+from dpdistinct.query import Columns, Query, check_query
+from dpdistinct.resources import Resources, check_resources
+from dpdistinct.sources import Source, open_source
+from dpdistinct.sources.spark import SparkSource
+
+
+def read(
+    data: Any,
+    *,
+    person: Columns,
+    element: Columns,
+    sql: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    memory_limit: str | None = None,
+    temp_directory: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+) -> Contributions:
+    """Who contributed what, from any table.
+
+    data: a path or glob (CSV, TSV, JSON lines, Parquet, also .gz and .zst; DuckDB and SQLite
+    files), a list of paths, a pandas or Polars frame, an Arrow table or stream, a DuckDB relation,
+    a Spark DataFrame, or a postgresql:// URL. person and element: a column, or several that count
+    together.
+    sql: a SELECT that prepares the rows; the input is the table `data` in it. It is trusted: what
+    is protected is each person's rows of its result. columns: for sql over JSON lines, the names to
+    read. encoding: of text files (utf-8, utf-16, cp1252 or latin-1).
+    memory_limit (such as "1GB") is what DuckDB may use; what exceeds it goes to a private folder in
+    temp_directory, which is deleted at the end.
+    """
+    if isinstance(data, Contributions):
+        refuse_for_contributions(sql=sql, columns=columns)
+        return data
+    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    with open_source(data, query, resources) as source:
+        return contributions_of(source, query, resources)
+
+
+def refuse_for_contributions(**given: Any) -> None:
+    """What does not apply is refused, never ignored."""
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
+
+
+def contributions_of(source: Source, query: Query, resources: Resources) -> Contributions:
+    """The whole graph, in memory."""
+    if isinstance(source, SparkSource):
+        with source.pairs(query, resources) as pairs, closing(pairs) as parts:
+            return Contributions.from_parts(parts, threads=resources.threads)
+    return Contributions.from_keys(source.keys(query), threads=resources.threads)
+
+
+def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:
+    """The curve of this method."""
+    curves: dict[Method, Callable[[], Curve]] = {
+        "matching": lambda: matching_curve(contributions, threads=threads),
+        "greedy": lambda: greedy_curve(contributions),
+        "sampling": lambda: sampling_curve(contributions),
+    }
+    return curves[method]()
+
+
+def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> Curve:
+    """The greedy curve of pairs that need not fit into memory, because the engine sorts them on disk.
+
+    Equal to that of the contributions; what is needed beyond the memory_limit follows the people
+    alone.
+    """
+    if isinstance(source, SparkSource):
+        with source.sorted_keys(query) as keys, closing(keys) as parts:
+            return greedy_curve_of_parts(parts)
+    from dpdistinct.sources.duck import sorted_on_disk
+
+    with sorted_on_disk(source.keys(query), resources) as keys:
+        return greedy_curve_of_sorted(keys)
+
+
+def goes_by_disk(source: Source, method: Method, resources: Resources) -> bool:
+    """Whether the greedy curve is made from sorted pairs: on a cluster, or where memory is limited."""
+    return method == "greedy" and (isinstance(source, SparkSource) or resources.memory_limit is not None)

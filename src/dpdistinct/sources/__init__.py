@@ -1,0 +1,258 @@
+"""Where rows are read: one way in for every kind of input.
+
+What a value *is* follows from the column's type and from the value alone, never from the other
+rows: a reader that guesses would let one person's row change what everybody's values mean. A row
+with a NULL, or one that cannot be parsed, is left out, again by a rule for that row alone. No error
+quotes the data.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from dpdistinct.errors import FileError, ParameterError, shown, without_context
+from dpdistinct.query import Query
+from dpdistinct.resources import Resources
+from dpdistinct.streams import ArrowStream
+
+DATABASE_URLS = ("postgresql://", "postgres://")
+CSV_SUFFIXES = {".csv", ".tsv", ".txt"}
+JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
+DATABASE_SUFFIXES = {".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"}
+COMPRESSED = {".gz", ".zst"}
+HELP = (
+    "a path or glob (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite), a pandas or Polars frame, "
+    "an Arrow table or stream, a DuckDB relation, a Spark DataFrame, a postgresql:// URL, or Contributions"
+)
+
+
+class Source(Protocol):
+    """A table that is open. Its rows leave it only as keys."""
+
+    def check(self, query: Query) -> None:
+        """Refuses a question that the table cannot answer, as far as the schema tells."""
+        ...
+
+    def keys(self, query: Query) -> ArrowStream:
+        """The keys of the rows without a NULL: person, element."""
+        ...
+
+
+@contextmanager
+def open_source(
+    data: Any,
+    query: Query,
+    resources: Resources,
+    engine: str = "duckdb",
+    progress: Callable[[str], None] = lambda step: None,
+) -> Iterator[Source]:
+    """The table that `data` names, for as long as the context lasts. No row is read yet.
+
+    engine: "spark" for files that Spark is to read.
+    """
+    if engine not in ("duckdb", "spark"):
+        raise ParameterError(f"engine must be duckdb or spark, got {shown(engine)}")
+    with without_context():
+        if engine == "spark":
+            yield _open_on_spark(data, query, resources, progress)
+            return
+        if isinstance(data, str | os.PathLike):
+            places = [os.fspath(data)]
+        elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
+            places = [os.fspath(place) for place in data]
+        else:
+            with _open_object(data, query, resources) as source:
+                yield source
+            return
+        with _open_places(places, query, resources) as source:
+            yield source
+
+
+def _open_on_spark(
+    data: list[str], query: Query, resources: Resources, progress: Callable[[str], None]
+) -> Source:
+    from dpdistinct.sources.spark import SparkSource
+    from dpdistinct.sources.sparkio import open_files
+
+    if query.encoding != "utf-8" or query.columns:
+        raise ParameterError("encoding and columns are for text files read by engine duckdb")
+    progress("starting Spark")
+    text = suffix_of(data[0]) in CSV_SUFFIXES
+    return SparkSource(open_files(data, query.sql), resources.temp_directory, progress, text=text)
+
+
+@contextmanager
+def _open_places(places: list[str], query: Query, resources: Resources) -> Iterator[Source]:
+    if places[0].startswith(DATABASE_URLS):
+        from dpdistinct.sources.databases import postgresql
+
+        if len(places) > 1:
+            raise ParameterError("give one database at a time")
+        with postgresql(places[0], query) as source:
+            yield source
+        return
+    paths = [path for place in places for path in _matches(place)]
+    suffix = suffix_of(paths[0])
+    if any(suffix_of(path) != suffix for path in paths):
+        raise FileError("the files must be of one kind")
+    if query.encoding != "utf-8" and suffix not in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
+        raise ParameterError("encoding is for text files: CSV, TSV and JSON lines")
+    if query.columns and (suffix not in JSON_LINES_SUFFIXES or query.sql is None):
+        raise ParameterError("columns are named for JSON lines with sql; every other input knows its own")
+    if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
+        with _open_text(paths, suffix, query, resources) as source:
+            yield source
+    elif suffix == ".parquet":
+        from dpdistinct.sources.duck import Relation, bind_parquet, check_select, connect, run_select
+
+        if query.sql is not None:
+            check_select(query.sql)
+        with connect(resources) as connection:
+            yield Relation(run_select(connection, bind_parquet(connection, paths, query), "the table"))
+    elif suffix in DATABASE_SUFFIXES:
+        if len(paths) > 1:
+            raise FileError("give one database file at a time")
+        with _open_database_file(paths[0], query, resources) as source:
+            yield source
+    elif suffix == ".json":
+        raise FileError(
+            f"{paths[0]}: a .json file is not read, because one object in it could change how others are read; "
+            "write one object to a line and name it .jsonl, or use Parquet"
+        )
+    else:
+        raise FileError(
+            f"{paths[0]} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite"
+        )
+
+
+@contextmanager
+def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources) -> Iterator[Source]:
+    from dpdistinct.sources.text import CsvFiles, JsonLines
+
+    if suffix in JSON_LINES_SUFFIXES:
+        if query.sql is not None and not query.columns:
+            raise ParameterError(
+                "columns must be named for sql over JSON lines, which have no header: "
+                "columns=['user', 'url'], or --column user --column url"
+            )
+        files: Any = JsonLines(paths, encoding=query.encoding, threads=resources.threads)
+    else:
+        files = CsvFiles(paths, encoding=query.encoding, threads=resources.threads)
+    if query.sql is None:
+        yield files
+        return
+    columns = list(query.columns) or files.columns
+    with _selected(files.values(columns), columns, query, resources, text=True) as source:
+        yield source
+
+
+@contextmanager
+def _selected(
+    stream: Any, columns: list[str], query: Query, resources: Resources, *, text: bool = False
+) -> Iterator[Source]:
+    """The result of the query over a frame or a stream."""
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
+
+    assert query.sql is not None
+    check_select(query.sql)
+    with connect(resources) as connection:
+        bind_stream(connection, stream, columns)
+        yield Relation(run_select(connection, query.sql, "the table"), text=text)
+
+
+@contextmanager
+def _open_database_file(path: str, query: Query, resources: Resources) -> Iterator[Source]:
+    from dpdistinct.sources.databases import is_sqlite, sqlite_file
+    from dpdistinct.sources.duck import Relation, bind_duckdb_file, check_select, connect, run_select
+
+    if is_sqlite(path):
+        with sqlite_file(path, query) as source:
+            yield source
+        return
+    if query.sql is not None:
+        check_select(query.sql)
+    with connect(resources) as connection:
+        yield Relation(run_select(connection, bind_duckdb_file(connection, path, query.sql), "the table"))
+
+
+@contextmanager
+def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Source]:
+    module = type(data).__module__.partition(".")[0]
+    if query.encoding != "utf-8" or query.columns:
+        raise ParameterError("encoding and columns are for text files")
+    if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
+        from dpdistinct.sources.duck import Relation, check_select, constant_errors
+
+        if query.sql is None:
+            yield Relation(data)
+            return
+        check_select(query.sql)
+        with constant_errors("the relation", query.sql):
+            table = data.query("data", query.sql)
+        yield Relation(table)
+        return
+    if module == "pyspark":
+        from dpdistinct.sources.spark import SparkSource
+
+        if query.sql is not None:
+            raise ParameterError("sql does not apply to a Spark DataFrame; prepare it with Spark's own SQL")
+        yield SparkSource(data, resources.temp_directory)
+        return
+    pandas = [c for c in type(data).__mro__ if c.__module__.partition(".")[0] == "pandas"]
+    if any(c.__name__ == "DataFrame" for c in pandas):
+        from dpdistinct.sources.frames import PandasSource
+
+        frame = PandasSource(data)
+        if query.sql is None:
+            yield frame
+            return
+        prepared = frame.for_sql()
+        with _selected(prepared, list(prepared.columns), query, resources) as source:
+            yield source
+        return
+    if pandas or not (hasattr(data, "__arrow_c_stream__") or (module == "polars" and hasattr(data, "collect"))):
+        raise ParameterError(f"data must be {HELP}; got {shown(data)}")
+    from dpdistinct.sources.frames import ArrowSource
+
+    # A lazy frame of Polars: its query is the caller's own, and runs here.
+    table = ArrowSource(data.collect() if hasattr(data, "collect") else data)
+    if query.sql is None:
+        yield table
+        return
+    with _selected(table.for_sql(), table.columns_for_sql(), query, resources) as source:
+        yield source
+
+
+def _matches(place: str) -> list[str]:
+    """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
+    if os.path.isdir(place):
+        found = sorted(glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True))
+        if not found:
+            raise FileError(f"no Parquet file in the folder {place}")
+    elif os.path.isfile(place):
+        found = [place]
+    elif os.path.exists(place):
+        raise FileError(f"{place} is no file; save the rows in one")
+    else:
+        found = sorted(path for path in glob.glob(place, recursive=True) if os.path.isfile(path))
+        if not found:
+            raise FileError(f"no file matches {place}")
+    for path in found:
+        try:
+            open(path, "rb").close()
+        except OSError:
+            raise FileError(f"{path} cannot be read: permission denied") from None
+    return found
+
+
+def suffix_of(path: str) -> str:
+    """The ending that tells the kind of a file, whatever it is compressed with."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

@@ -1,0 +1,50 @@
+"""Finding the columns of a question in a table. Their names are public."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Protocol
+
+from dpdistinct.errors import ColumnError
+from dpdistinct.query import Query
+
+
+class Named(Protocol):
+    """What has columns. text: what looks like a name may be a row, where a header was forgotten."""
+
+    text: bool
+    columns: list[str]
+
+
+def chosen(query: Query, table: Named) -> tuple[list[str], list[str]]:
+    """The columns of the person and of the element, as the table spells them."""
+    people, elements = (
+        [find_column(name, table.columns, table.text) for name in side] for side in (query.person, query.element)
+    )
+    return people, elements
+
+
+def find_columns(query: Query, table: Named) -> list[str]:
+    """All of them."""
+    people, elements = chosen(query, table)
+    return [*people, *elements]
+
+
+def find_column(name: str, columns: list[str], text: bool) -> str:
+    """The column of this name; SQL's names know no case."""
+    if columns.count(name) > 1:
+        raise ColumnError(f"there are several columns {name!r}; rename one")
+    if name in columns:
+        return name
+    known = {column.lower(): column for column in reversed(columns)}
+    same = [column for column in columns if column.lower() == name.lower()]
+    if len(same) == 1 and f"{name}_1" not in columns:  # DuckDB's name for a second one
+        return same[0]
+    if same:
+        raise ColumnError(f"columns {same[0]!r} and {name!r} differ in case alone; rename one")
+    close = difflib.get_close_matches(name.lower(), known)
+    if close:
+        raise ColumnError(f"no column {name!r}; did you mean {', '.join(repr(known[c]) for c in close)}?")
+    if text:  # where the header was forgotten, its names are a row
+        raise ColumnError(f"no column {name!r}, and none with a name like it; is the first line a header?")
+    raise ColumnError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8])) or 'none'}")

@@ -1,0 +1,183 @@
+"""Rows of a database: SQLite files, and PostgreSQL through ADBC."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpdistinct import _core
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.query import Query
+from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.duck import only_table, quoted
+from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
+from dpdistinct.sources.values import Column, bytes_column
+from dpdistinct.streams import ArrowStream
+
+SQLITE_MAGIC = b"SQLite format 3\x00"
+BATCH = 1 << 16
+ROWS = "rows_for_dpdistinct"
+VALUES = {  # of the declared type and without loss; NULL where that cannot be
+    "INTEGER": "CASE typeof({0}) WHEN 'integer' THEN {0} END",
+    "REAL": "CASE WHEN typeof({0}) IN ('real', 'integer') THEN CAST({0} AS REAL) END",
+    "BLOB": "CAST({0} AS BLOB)",
+    "TEXT": "CAST(CASE typeof({0}) WHEN 'real' THEN printf('%!.17g', {0}) WHEN 'blob' THEN hex({0}) "
+    "ELSE {0} END AS BLOB)",
+}
+
+
+def is_sqlite(path: str) -> bool:
+    """Whether this is a file that begins as SQLite files do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    except OSError:
+        return False
+
+
+@contextmanager
+def sqlite_file(path: str, query: Query) -> Iterator[SqliteFile]:
+    """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
+    address = Path(path).absolute().as_uri() + "?mode=ro"
+    with (
+        constant_error(
+            f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
+        ),
+        closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
+    ):
+        yield SqliteFile(source, path, query)
+
+
+class SqliteFile:
+    """SQLite lets every value have a type of its own, so the type is what the column was declared as,
+    and text for an expression."""
+
+    text = False
+
+    def __init__(self, source: sqlite3.Connection, path: str, query: Query) -> None:
+        self._source = source
+        source.text_factory = bytes
+        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        found = [row[0].decode("utf-8", "replace") for row in source.execute(listed)]
+        name = only_table(path, [table for table in found if not table.startswith("sqlite_")], query.sql)
+        if name not in (None, "data"):
+            source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
+        source.execute(f"CREATE TEMP VIEW {ROWS} AS {query.sql or 'SELECT * FROM data'}")
+        info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
+        self._types = {column.decode(): _affinity(declared.decode()) for column, declared in info}
+        self.columns = list(self._types)
+
+    def check(self, query: Query) -> None:
+        find_columns(query, self)
+
+    def keys(self, query: Query) -> ArrowStream:
+        people, elements = chosen(query, self)
+        names = [*people, *elements]
+        values = ", ".join(VALUES[self._types[name]].format(quoted(name)) for name in names)
+        kinds = [self._types[name] for name in names]
+        return _SqliteKeys(self._source, f"SELECT {values} FROM {ROWS}", kinds, len(people))
+
+
+class _SqliteKeys:
+    def __init__(self, source: sqlite3.Connection, select: str, kinds: list[str], people: int) -> None:
+        self._source, self._select, self._kinds, self._people = source, select, kinds, people
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.key_schema()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        rows = self._source.execute(self._select)
+
+        def next_batch() -> list[tuple[Any, ...]] | None:
+            batch = rows.fetchmany(BATCH)
+            if not batch:
+                return None
+            return [
+                _column(kind, [row[i] for row in batch]).batch() for i, kind in enumerate(self._kinds)
+            ]
+
+        fields = [(str(i), FORMATS[kind]) for i, kind in enumerate(self._kinds)]
+        width = range(len(self._kinds))
+        stream = _core.python_stream(fields, next_batch)
+        return _core.key_stream(stream, list(width[: self._people]), list(width[self._people :]))
+
+
+FORMATS = {"INTEGER": "l", "REAL": "g", "BLOB": "Z", "TEXT": "U"}
+
+
+def _column(kind: str, values: list[Any]) -> Column:
+    if kind in ("BLOB", "TEXT"):
+        return bytes_column(values, len(values), FORMATS[kind])
+    present = np.fromiter((value is not None for value in values), dtype=np.bool_, count=len(values))
+    numbers = np.fromiter(
+        (0 if value is None else value for value in values),
+        dtype=np.int64 if kind == "INTEGER" else np.float64,
+        count=len(values),
+    )
+    return Column(FORMATS[kind], len(values), numbers, present=present)
+
+
+def _affinity(declared: str) -> str:
+    declared = declared.upper()
+    if "INT" in declared:
+        return "INTEGER"
+    if any(word in declared for word in ("REAL", "FLOA", "DOUB")):
+        return "REAL"
+    return "BLOB" if "BLOB" in declared else "TEXT"
+
+
+@contextmanager
+def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
+    """A query that PostgreSQL is ready to answer."""
+    if query.sql is None:
+        raise ParameterError("sql must be given for a database: SELECT person, element FROM ...")
+    try:
+        import adbc_driver_postgresql.dbapi as dbapi
+    except ImportError:
+        raise InputError(
+            "reading from PostgreSQL needs its driver: pip install 'dpdistinct[postgresql]'"
+        ) from None
+    with (
+        constant_error("the database refused: check the URL, the rights and the query"),
+        dbapi.connect(url) as connection,
+        connection.cursor() as cursor,
+    ):
+        yield PostgreSql(cursor, query.sql)
+
+
+class PostgreSql:
+    """The result of a query, which runs when the keys are asked for."""
+
+    text = False
+
+    def __init__(self, cursor: Any, sql: str) -> None:
+        self._cursor = cursor
+        self._rows = f"({sql.strip().rstrip(';')}\n) AS asked"
+        cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
+        self._fields = _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
+        self.columns = [name for name, *_ in self._fields]
+
+    def check(self, query: Query) -> None:
+        for name in find_columns(query, self):
+            self._form(name)
+
+    def keys(self, query: Query) -> ArrowStream:
+        people, elements = chosen(query, self)
+        self._cursor.execute(f"SELECT {', '.join(map(self._form, (*people, *elements)))} FROM {self._rows}")
+        width = range(len(people) + len(elements))
+        return ArrowKeys(
+            self._cursor.fetch_arrow().__arrow_c_stream__(), width[: len(people)], width[len(people) :]
+        )
+
+    def _form(self, name: str) -> str:
+        """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ."""
+        _, form, dictionary, extension, detail = next(field for field in self._fields if field[0] == name)
+        if extension == "arrow.opaque" and b'"numeric"' in detail:
+            return f"trim_scale({quoted(name)})::text"
+        check_arrow_field(name, form, dictionary, extension)
+        return quoted(name)

@@ -1,0 +1,263 @@
+"""What DuckDB reads: Parquet and DuckDB files, relations, and every SELECT; and sorting on disk."""
+
+from __future__ import annotations
+
+import glob
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpdistinct import _core
+from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, constant_error
+from dpdistinct.query import Query
+from dpdistinct.resources import Resources
+from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.forms import duckdb_form
+from dpdistinct.streams import ArrowStream
+
+if TYPE_CHECKING:
+    import duckdb
+
+HIVE = "hive_types_autocast = false"  # the names of folders are text
+
+
+class Relation:
+    """A DuckDB relation, whoever made it."""
+
+    text = False
+
+    def __init__(self, table: duckdb.DuckDBPyRelation, *, text: bool = False) -> None:
+        self._table = table
+        self.columns = list(table.columns)
+        self.text = text
+
+    def check(self, query: Query) -> None:
+        kinds = dict(zip(self.columns, self._table.types, strict=True))
+        for name in find_columns(query, self):
+            duckdb_form(name, kinds[name])
+
+    def keys(self, query: Query) -> ArrowStream:
+        kinds = dict(zip(self.columns, self._table.types, strict=True))
+        people, elements = chosen(query, self)
+        forms = [duckdb_form(name, kinds[name]).format(quoted(name)) for name in (*people, *elements)]
+        return _RelationKeys(self._table.project(", ".join(forms)), len(people), len(elements))
+
+
+class _RelationKeys:
+    """The keys of the rows without a NULL, as an Arrow stream: person, element."""
+
+    def __init__(self, values: duckdb.DuckDBPyRelation, people: int, elements: int) -> None:
+        self._values, self._people, self._elements = values, people, elements
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.key_schema()  # without it, whoever asks would run the query
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        people, elements = range(self._people), range(self._people, self._people + self._elements)
+        return _core.key_stream(self._values.__arrow_c_stream__(), list(people), list(elements))
+
+
+@contextmanager
+def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
+    """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end.
+
+    share: of the memory, one part in so many. ordered: whether the order of rows means something.
+    """
+    import duckdb
+
+    settings = {"threads": str(resources.threads), "preserve_insertion_order": str(ordered).lower()}
+    if resources.memory_limit is not None:
+        settings["memory_limit"] = f"{resources.memory_limit // share}B"
+    with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=resources.temp_directory) as folder:
+        try:
+            connection = duckdb.connect(config={**settings, "temp_directory": folder})
+        except duckdb.Error:  # nothing but the settings has been looked at
+            raise InputError("DuckDB, which reads the table, does not start here") from None
+        with connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+
+
+@contextmanager
+def sorted_on_disk(keys: ArrowStream, resources: Resources) -> Iterator[ArrowStream]:
+    """The keys by element, then by person, of a table that need not fit into memory."""
+    with connect(resources, share=2, ordered=True) as sorter:  # the reading connection keeps the other half
+        sorter.register("keys", keys)
+        yield Interruptible(sorter.sql("SELECT person, element FROM keys ORDER BY element, person"), sorter)
+
+
+Result = TypeVar("Result")
+
+
+class Interruptible:
+    """A relation's stream, opened on another thread: DuckDB sorts before it hands out the first row,
+    and would not hear of Ctrl-C meanwhile."""
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation, connection: Any) -> None:
+        self._relation, self._connection = relation, connection
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return on_a_thread(self._relation.to_arrow_reader, self._connection.interrupt).__arrow_c_stream__()
+
+
+def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Result:
+    """The result of a call that does not listen to signals: this thread does meanwhile."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            errors.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.1)
+    except BaseException:
+        interrupt()
+        worker.join()
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
+    """The result of one SELECT."""
+    with constant_errors(name, sql):
+        table: duckdb.DuckDBPyRelation | None = connection.sql(sql)
+    assert table is not None  # a SELECT has a result
+    return table
+
+
+def check_select(sql: str) -> None:
+    """Refuses everything but one SELECT."""
+    import duckdb
+
+    with constant_errors("sql", sql):
+        statements = duckdb.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ParameterError("sql must be one SELECT; the input is the table `data` in it")
+
+
+@contextmanager
+def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
+    """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
+    import duckdb
+
+    with constant_error(f"{name} could not be read; is it complete and of the kind its name says?", FileError):
+        try:
+            yield
+            return
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+            if sql is None:
+                raise
+            message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
+        raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
+
+
+def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
+    """Makes Parquet files known as `data`. Returns the query that is left for DuckDB to answer.
+
+    Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
+    """
+    files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
+    source = f"read_parquet({files}, union_by_name = true, utf8_validation = 'replace', {HIVE})"
+    with constant_errors(paths[0]):
+        unsafe = _unsafe_columns(connection, files)
+        names = connection.sql(f"FROM {source} LIMIT 0").columns
+        asked = {name.lower() for name in (*query.person, *query.element)}
+        for name in unsafe if query.sql is None else ():
+            if name.lower() in asked:
+                raise ColumnError(f"column {name!r} {unsafe[name]}")
+        left = [quoted(name) for name in names if name not in unsafe]
+        if not left:
+            raise ColumnError(f"{paths[0]} has no column that can be read whatever its values are")
+        connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
+    return query.sql or "FROM data"
+
+
+def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
+    """Columns of Parquet files that cannot be read by a rule for each value alone, and why.
+
+    The schema tells: DuckDB fails on a time beyond the end of the day, and on a timestamp in milliseconds
+    that does not fit microseconds; and where files disagree on a type, it would convert their values.
+    """
+    described = connection.execute(
+        f"SELECT file_name, name, num_children, duckdb_type, logical_type, converted_type FROM parquet_schema({files})"
+    ).fetchall()
+    unsafe: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    inner = 0  # how many of the next rows lie inside a nested column
+    file = None
+    for file_name, name, children, kind, logical, converted in described:
+        if file_name != file:  # the root of another file
+            file, inner = file_name, 0
+            continue
+        if inner:
+            inner += (children or 0) - 1
+            continue
+        inner = children or 0
+        form = f"{logical} {converted}".upper()
+        if "TIMETYPE" in form.replace(" ", "") or form.endswith(("TIME_MILLIS", "TIME_MICROS")):
+            unsafe[name] = "is a TIME, which cannot be read for certain; write it as text"
+        elif "MILLIS=MILLISECONDS" in form or "TIMESTAMP_MILLIS" in form:
+            unsafe[name] = (
+                "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
+            )
+        if kinds.setdefault(name, str(kind)) != str(kind):
+            unsafe[name] = "has different types in different files; write them with one type"
+    return unsafe
+
+
+def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
+    """Makes the tables of a DuckDB file known; if it has one, that is also called `data`."""
+    with constant_error(
+        f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
+    ):
+        connection.execute(f"ATTACH {literal(path)} AS input (READ_ONLY)")
+        connection.execute("USE input")
+        names = [row[0] for row in connection.execute("SHOW TABLES").fetchall()]
+        name = only_table(path, names, sql)
+        if name is not None:
+            connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
+    return sql or "FROM data"
+
+
+def only_table(path: str, names: list[str], sql: str | None) -> str | None:
+    """The table of a database to call `data`, if there is one to choose."""
+    if len(names) == 1:
+        return names[0]
+    if sql is not None or "data" in names:
+        return None
+    raise FileError(
+        f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
+        if names
+        else f"{path} has no table"
+    )
+
+
+def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
+    """Makes these columns of a frame or a stream known as `data`."""
+    with constant_error("the table could not be read; has it columns of a type unknown to DuckDB?"):
+        connection.register("rows_for_dpdistinct", stream)
+        names = ", ".join(map(quoted, columns))
+        connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str | list[str]) -> str:
+    """Text, or a list of it, as SQL writes it."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,86 @@
+"""The closed list of types, for every engine: what has a key, and in which form it is hashed.
+
+A value's key depends on the value and on the type of its column, which is public. The core hashes
+these forms as Spark's xxhash64 does (src/core/values.hpp), so every engine gives the same key:
+
+    integers               64 bits; unsigned 64-bit ones as DECIMAL(20, 0), since Spark has no other type
+    floats                 as DOUBLE; -0.0 equals 0.0, and all NaN are one value
+    text, bytes            as they are; UUIDs, categories and 128-bit integers as text
+    booleans               32 bits, 0 or 1
+    decimals, dates, times, timestamps   as they are
+
+Everything nested is refused: whether two of them are equal is a matter of the engine, and has
+depended on other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpdistinct import _core
+from dpdistinct.errors import ColumnError
+
+# DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/values.hpp.
+DUCKDB = {
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "boolean", "float", "double"), "{}"),
+    **dict.fromkeys(("varchar", "blob", "decimal", "date", "time"), "{}"),
+    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"),
+    **dict.fromkeys(("uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
+}
+
+# Spark's types, and what they are cast to. A string may have a collation.
+SPARK = {
+    **dict.fromkeys(("ByteType", "ShortType", "IntegerType", "LongType"), "bigint"),
+    **dict.fromkeys(("FloatType", "DoubleType"), "double"),
+    "StringType": "string",
+    **dict.fromkeys(("BinaryType", "BooleanType", "DecimalType"), None),
+    **dict.fromkeys(("DateType", "TimeType", "TimestampType", "TimestampNTZType"), None),
+}
+
+# Arrow's formats, as the C data interface writes them, and extension types that are one of them.
+ARROW = set("cCsSiIlLefgbuUzZn") | {"vu", "vz", "tdD", "tdm", "tts", "ttm", "ttu", "ttn"}
+ARROW_PREFIXES = ("w:", "d:", "tss:", "tsm:", "tsu:", "tsn:")
+ARROW_EXTENSIONS = {"", "arrow.uuid", "arrow.json"}
+
+
+def refused(name: str) -> ColumnError:
+    """The one answer to a type that is not on the list."""
+    return ColumnError(
+        f"column {name!r} has a type without keys (nested, or unknown here); "
+        "convert it to text, or name several columns"
+    )
+
+
+def duckdb_form(name: str, kind: Any) -> str:
+    """The form of a DuckDB column, as SQL with a place for the value."""
+    if kind.id not in DUCKDB:
+        raise refused(name)
+    return DUCKDB[kind.id]
+
+
+def check_arrow_field(
+    name: str, form: str, dictionary: str, extension: str, *, for_sql: bool = False
+) -> None:
+    """Refuses a column without keys; for_sql: also one that DuckDB may fail to convert for a single value."""
+    values = dictionary or form
+    known = values in ARROW or values.startswith(ARROW_PREFIXES)
+    wide = values.startswith("d:") and values.endswith(",256")
+    if not known or wide or extension not in ARROW_EXTENSIONS:
+        raise refused(name)
+    if for_sql and values.startswith(("tss:", "tsm:")) and not values.endswith(":"):
+        raise refused(name)
+
+
+class ArrowKeys:
+    """The keys of an open Arrow stream: which of its columns say who, and which say what."""
+
+    def __init__(self, capsule: Any, people: Sequence[int], elements: Sequence[int]) -> None:
+        self._capsule, self._people, self._elements = capsule, list(people), list(elements)
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.key_schema()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return _core.key_stream(self._capsule, self._people, self._elements)

@@ -1,0 +1,185 @@
+"""Tables in memory: pandas and Polars frames, Arrow tables and streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpdistinct import _core
+from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
+from dpdistinct.query import Query
+from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
+from dpdistinct.sources.values import Column, KeyPairs, bytes_column, canonical, column_of_array, text_of, wrong_type
+from dpdistinct.streams import ArrowStream
+
+
+class ArrowColumn:
+    """A column that its owner hands out as Arrow."""
+
+    def __init__(self, table: Any, length: int) -> None:
+        self._table = table
+        self.length = length
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._table.__arrow_c_stream__()
+
+
+class TakenColumn:
+    """The categories that the codes name, as a column: `values[code]` for each row, NULL for a code below 0."""
+
+    def __init__(self, codes: Any, values: list[Any]) -> None:
+        forms = [canonical(value) for value in values]
+        self._forms = [forms[code] if code >= 0 else None for code in codes.tolist()]
+        self.length = len(self._forms)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return bytes_column(self._forms, self.length).__arrow_c_stream__()
+
+
+def arrow_column(values: Any, name: str) -> ArrowColumn:
+    """A Polars series or an Arrow array."""
+    if type(values).__module__.partition(".")[0] == "polars":
+        if type(values).__name__ != "Series":
+            raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
+        table = values.to_frame()
+    else:
+        import pyarrow
+
+        if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+            raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
+        table = pyarrow.table({name: values})
+    with constant_error(f"{name} could not be read; convert it to text", ColumnError):
+        ((_, *field, _),) = _core.stream_fields(table.__arrow_c_stream__())
+    check_arrow_field(name, *field)
+    return ArrowColumn(table, len(values))
+
+
+def pandas_column(values: Any, name: str) -> Any:
+    """A pandas series, index or extension array, by its dtype; objects one by one."""
+    import pandas
+
+    if isinstance(values, pandas.DataFrame):
+        raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
+    values = pandas.Series(values)
+    dtype = values.dtype
+    if isinstance(dtype, np.dtype):
+        return column_of_array(values.to_numpy(), name)
+    if isinstance(dtype, pandas.CategoricalDtype):
+        categories = dtype.categories
+        if not isinstance(categories.dtype, np.dtype) and categories.dtype.kind != "O":
+            categories = categories.astype(object)
+        return TakenColumn(values.cat.codes, list(categories))
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        return column_of_array(values.to_numpy(dtype=f"M8[{dtype.unit}]"), name)
+    if hasattr(values.array, "__arrow_array__") and isinstance(
+        dtype, pandas.ArrowDtype | pandas.StringDtype
+    ) and _is_arrow(dtype):
+        return arrow_column(values.array.__arrow_array__(), name)
+    if isinstance(dtype, pandas.StringDtype):
+        return column_of_array(values.to_numpy(dtype=object, na_value=None), name)
+    if isinstance(getattr(dtype, "numpy_dtype", None), np.dtype):  # integers, floats and booleans with NA
+        column = column_of_array(values.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0)), name)
+        present = ~values.isna().to_numpy()
+        column.present = present if column.present is None else column.present & present
+        return column
+    raise wrong_type(name)
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return getattr(dtype, "storage", "pyarrow").startswith("pyarrow")
+
+
+class PandasSource:
+    """A pandas frame. Columns are looked at only when they are asked for."""
+
+    text = False
+
+    def __init__(self, frame: Any) -> None:
+        if not all(isinstance(name, str) for name in frame.columns):
+            frame = frame.copy(deep=False)
+            frame.columns = [str(name) for name in frame.columns]
+        self._frame = frame
+        self.columns = list(frame.columns)
+
+    def check(self, query: Query) -> None:
+        for name in find_columns(query, self):
+            self._column(name, 0)
+
+    def keys(self, query: Query) -> ArrowStream:
+        return KeyPairs(*([self._column(name) for name in side] for side in chosen(query, self)))
+
+    def _column(self, name: str, rows: int | None = None) -> Any:
+        values = self._frame.iloc[:rows, self.columns.index(name)]
+        return pandas_column(values, f"column {name!r}")
+
+    def for_sql(self) -> Any:
+        """A frame that DuckDB reads by its dtypes: objects and categories as text, other types left out.
+
+        DuckDB would find the type of objects by looking at the rows.
+        """
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for i, name in enumerate(self.columns):
+            series = self._frame.iloc[:, i].reset_index(drop=True)
+            try:
+                pandas_column(series.iloc[:0], "column")
+            except InputError:
+                continue
+            dtype = series.dtype
+            if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
+                texts = [text_of(value) for value in series.astype(object)]
+                series = pandas.Series(texts, dtype="string")
+            columns[name] = series
+        return pandas.DataFrame(columns)
+
+
+class ArrowSource:
+    """A Polars frame, an Arrow table or stream, or anything with __arrow_c_stream__."""
+
+    text = False
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        with constant_error(f"the {type(table).__name__} could not be read; has it columns of an unknown type?"):
+            # Reading the schema must not use up a stream that can be opened only once.
+            self._capsule = table.__arrow_c_stream__()
+            self._fields = [field[:4] for field in _core.stream_fields(self._capsule)]
+        self.columns = [name for name, *_ in self._fields]
+
+    def check(self, query: Query) -> None:
+        for name in find_columns(query, self):
+            check_arrow_field(*self._fields[self.columns.index(name)])
+
+    def keys(self, query: Query) -> ArrowStream:
+        self.check(query)
+        return ArrowKeys(
+            self._capsule, *([self.columns.index(name) for name in side] for side in chosen(query, self))
+        )
+
+    def for_sql(self) -> Any:
+        """The table for DuckDB, and the columns whose values it can convert whatever they are."""
+        return _Offered(self._table, self._capsule)
+
+    def columns_for_sql(self) -> list[str]:
+        found = []
+        for name, *field in self._fields:
+            try:
+                check_arrow_field(name, *field, for_sql=True)
+            except ColumnError:
+                continue
+            found.append(name)
+        return found
+
+
+class _Offered:
+    """The Arrow stream of a table and nothing else of it: DuckDB takes Polars frames only with PyArrow."""
+
+    def __init__(self, table: Any, first: Any) -> None:
+        self._table, self._first = table, first
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        first, self._first = self._first, None  # of a stream that opens only once, this is the one
+        return self._table.__arrow_c_stream__() if first is None else first

@@ -1,0 +1,48 @@
+"""Arrow streams, handed to the kernels of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from dpdistinct import _core
+from dpdistinct.errors import InputError, ParameterError, shown
+
+
+class ArrowStream(Protocol):
+    """Anything that hands out record batches through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+Result = TypeVar("Result")
+
+
+def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
+    """What the kernel makes of the stream.
+
+    The engine behind the stream may quote the data in its errors, so none of them is passed on, not
+    even as the context of ours.
+    """
+    if not hasattr(stream, "__arrow_c_stream__"):
+        raise ParameterError(
+            "stream must offer __arrow_c_stream__, as Arrow tables and DuckDB relations do, "
+            f"got {shown(stream)}"
+        )
+    try:
+        capsule = stream.__arrow_c_stream__()
+    except InputError as error:
+        failure: BaseException = error
+    except Exception as error:
+        failure = InputError(_core.FAILED)
+        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+            failure = KeyboardInterrupt()
+    else:
+        try:
+            return kernel(capsule)
+        except (RuntimeError, ValueError) as error:  # the kernels' own texts are constants
+            failure = InputError(str(error))
+    try:
+        raise failure
+    finally:
+        failure.__context__ = None
