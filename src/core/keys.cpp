@@ -2,23 +2,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "arrow_stream.hpp"
+#include "key_batch.hpp"
 #include "xxh64.hpp"
 
 namespace dpdistinct {
 namespace {
 
-constexpr std::uint64_t kSeed = 42;  // Spark's
-constexpr std::string_view kSalts[] = {"person", "element"};
-
 // Rows are hashed a few at a time, so that their values and hashes stay in the cache.
 constexpr std::int64_t kSlice = 1 << 11;
-using Hashes = std::vector<std::uint64_t>;
 
 // The values of one column of a batch as the bytes that Spark hashes.
 class Values {
@@ -175,6 +173,10 @@ struct KeyStream {
         for (std::int64_t i = 0; i < schema.n_children; ++i) columns.emplace_back(*schema.children[i]);
     }
 
+    ArrowSchema schema() const { return key_schema(); }
+    void next(ArrowArray* out);
+    bool fetch();
+
     Released<ArrowArrayStream> values;
     int people;
     std::vector<Values> columns;
@@ -182,105 +184,39 @@ struct KeyStream {
     std::int64_t row = 0;                         // the first of the batch that is not hashed yet
 };
 
-// A batch of keys that owns all it points to.
-struct KeyBatch {
-    Hashes keys[2];
-    const void* key_buffers[2][2] = {};
-    ArrowArray arrays[2] = {};
-    ArrowArray* children[2] = {};
-    const void* validity = nullptr;
-};
-
-void release_child(ArrowArray* array) { array->release = nullptr; }
-
-void release_batch(ArrowArray* array) {
-    delete static_cast<KeyBatch*>(array->private_data);
-    array->release = nullptr;
-}
-
 // Makes sure of a batch with rows to hash; false at the end of the stream.
-bool fetch(KeyStream& stream) {
-    while (!stream.batch || stream.row == stream.batch->length) {
-        stream.batch = std::make_unique<Released<ArrowArray>>();
-        stream.row = 0;
-        const ArrowArray& batch = *stream.batch;
-        if (stream.values.get_next(&stream.values, stream.batch.get()) != 0) throw StreamFailed();
-        if (!batch.release) return false;
-        if (batch.length < 0 || batch.offset < 0 || batch.n_children != std::ssize(stream.columns)) throw StreamFailed();
+bool KeyStream::fetch() {
+    while (!batch || row == batch->length) {
+        batch = std::make_unique<Released<ArrowArray>>();
+        row = 0;
+        const ArrowArray& fresh = *batch;
+        if (values.get_next(&values, batch.get()) != 0) throw StreamFailed();
+        if (!fresh.release) return false;
+        if (fresh.length < 0 || fresh.offset < 0 || fresh.n_children != std::ssize(columns)) throw StreamFailed();
     }
     return true;
 }
 
-bool next(KeyStream& stream, ArrowArray* out) {
-    if (!fetch(stream)) return false;
-    const std::int64_t rows = std::min(kSlice, stream.batch->length - stream.row);
-    auto batch = std::make_unique<KeyBatch>();
+void KeyStream::next(ArrowArray* out) {
+    if (!fetch()) return;
+    const std::int64_t rows = std::min(kSlice, batch->length - row);
+    Keys keys;
     for (int side = 0; side < 2; ++side) {
-        Hashes& keys = batch->keys[side];
-        keys.assign(static_cast<std::size_t>(rows), xxh64(kSalts[side].data(), kSalts[side].size(), kSeed));
-        const int begin = side == 0 ? 0 : stream.people;
-        const int end = side == 0 ? stream.people : static_cast<int>(stream.columns.size());
-        for (int i = begin; i < end; ++i) stream.columns[i].add_to(keys, *stream.batch, i, stream.row);
-        batch->key_buffers[side][1] = keys.data();
-        batch->arrays[side] = {rows, 0, 0, 2, 0, batch->key_buffers[side], nullptr, nullptr, release_child, nullptr};
-        batch->children[side] = &batch->arrays[side];
+        keys[side].assign(static_cast<std::size_t>(rows), salt_hash(side));
+        const int begin = side == 0 ? 0 : people;
+        const int end = side == 0 ? people : static_cast<int>(columns.size());
+        for (int i = begin; i < end; ++i) columns[i].add_to(keys[side], *batch, i, row);
     }
-    stream.row += rows;
-    *out = {rows, 0, 0, 1, 2, &batch->validity, batch->children, nullptr, release_batch, batch.get()};
-    batch.release();
-    return true;
-}
-
-// Two columns of signed 64-bit integers.
-struct KeySchema {
-    ArrowSchema columns[2];
-    ArrowSchema* children[2];
-};
-
-void release_column(ArrowSchema* schema) { schema->release = nullptr; }
-
-void release_schema(ArrowSchema* schema) {
-    delete static_cast<KeySchema*>(schema->private_data);
-    schema->release = nullptr;
-}
-
-int get_schema(ArrowArrayStream*, ArrowSchema* out) {
-    *out = key_schema();
-    return 0;
-}
-
-int get_next(ArrowArrayStream* self, ArrowArray* out) {
-    try {
-        out->release = nullptr;
-        next(*static_cast<KeyStream*>(self->private_data), out);
-        return 0;
-    } catch (const std::bad_alloc&) {
-        return ENOMEM;
-    } catch (const StreamFailed&) {
-        return EIO;
-    }
-}
-
-void release_stream(ArrowArrayStream* self) {
-    delete static_cast<KeyStream*>(self->private_data);
-    self->release = nullptr;
+    row += rows;
+    *out = key_batch(std::move(keys));
 }
 
 }  // namespace
 
-ArrowSchema key_schema() {
-    auto* schema = new KeySchema;
-    for (int side = 0; side < 2; ++side) {
-        schema->columns[side] = {"l", kSalts[side].data(), nullptr, 0, 0, nullptr, nullptr, release_column, nullptr};
-        schema->children[side] = &schema->columns[side];
-    }
-    return {"+s", "", nullptr, 0, 2, schema->children, nullptr, release_schema, schema};
-}
-
 ArrowArrayStream keys_of(ArrowArrayStream values, int people) {
     auto stream = std::make_unique<KeyStream>(values, people);
     stream->open();
-    return {get_schema, get_next, [](ArrowArrayStream*) -> const char* { return nullptr; }, release_stream, stream.release()};
+    return arrow_stream(std::move(stream));
 }
 
 }  // namespace dpdistinct

@@ -15,7 +15,4 @@ namespace dpdistinct {
 // leaves the hash as it is.
 ArrowArrayStream keys_of(ArrowArrayStream values, int people);
 
-// The schema of that stream.
-ArrowSchema key_schema();
-
 }  // namespace dpdistinct

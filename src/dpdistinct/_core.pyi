@@ -1,3 +1,4 @@
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -5,6 +6,7 @@ from numpy.typing import NDArray
 
 MAX_INDEX: int
 FAILED: str
+LONGEST_ROW: int
 
 class Graph:
     @property
@@ -27,6 +29,29 @@ class SortedGreedy:
 
 def key_schema() -> Any: ...
 def key_stream(values: Any, people: int) -> Any: ...
+
+# A path or a function that returns the next bytes (none at the end); how many bytes to skip; what ends
+# a row; the texts that all rows have.
+TextSource = tuple[bytes | Callable[[], bytes], int, bytes, Sequence[bytes | None]]
+TextColumn = tuple[bytes, int]  # the name, and the place in a row; -1 is the first of the texts that all rows have
+
+def text_values(
+    sources: Sequence[TextSource],
+    delimiter: bytes | None,
+    columns: Sequence[TextColumn],
+    threads: int,
+    block: int = ...,
+    longest_row: int = ...,
+) -> Any: ...
+def text_keys(
+    sources: Sequence[TextSource],
+    delimiter: bytes | None,
+    people: Sequence[TextColumn],
+    elements: Sequence[TextColumn],
+    threads: int,
+    block: int = ...,
+    longest_row: int = ...,
+) -> Any: ...
 def balanced_loads(graph: Graph, threads: int, first_trees: int = ...) -> Histogram: ...
 def greedy_loads(graph: Graph) -> Histogram: ...
 def best_ranks(graph: Graph, secret: tuple[int, int, int, int]) -> Histogram: ...
