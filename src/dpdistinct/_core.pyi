@@ -33,7 +33,8 @@ def key_stream(values: Any, people: int) -> Any: ...
 # A path or a function that returns the next bytes (none at the end); how many bytes to skip; what ends
 # a row; the texts that all rows have.
 TextSource = tuple[bytes | Callable[[], bytes], int, bytes, Sequence[bytes | None]]
-TextColumn = tuple[bytes, int]  # the name, and the place in a row; -1 is the first of the texts that all rows have
+# The name, and the place in a row; -1 is the first of the texts that all rows have.
+TextColumn = tuple[bytes, int]
 
 def text_values(
     sources: Sequence[TextSource],
