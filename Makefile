@@ -27,10 +27,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Random and malformed tables, for SECONDS.
+# Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz_core.py $(SECONDS)
+	$(BIN)/python tests/fuzz_text.py $(SECONDS)
 
 # The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
 # Python itself is not, so their library must come first, and leaks of Python's own are not ours.
@@ -48,6 +49,7 @@ sanitize:
 		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
 	$(SANITIZED) -m pytest -m "not slow and not spark" $(NOT_SANITIZED)
 	$(SANITIZED) tests/fuzz_core.py 30
+	$(SANITIZED) tests/fuzz_text.py 30
 
 $(STAMP): $(SOURCES)
 	@command -v $(PYTHON) >/dev/null || { echo "dpdistinct needs Python 3.11 or newer; install it (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/python3"; exit 1; }

@@ -32,7 +32,7 @@ from dpdistinct.errors import constant_error
 from dpdistinct.query import check_query
 from dpdistinct.resources import check_resources
 from dpdistinct.sources import open_source
-from inputs import KINDS, TYPES, check_reading, curve_of, greedy_reference, visits_of
+from inputs import KINDS, SQLITE_TYPES, TYPES, check_reading, curve_of, greedy_reference, visits_of
 from powerless import powerless
 
 SIDES = {"person": "person", "element": "element"}
@@ -41,10 +41,22 @@ CORE_KINDS = {"CSV", "SQLite file", "pandas", "Polars", "Arrow table"}
 # Parquet's schema tells that one value of these types could fail the whole file.
 PARQUET_REFUSED = {"TIME", "TIMESTAMP_MS"}
 REFUSED = dict.fromkeys(("Parquet", "Parquet glob", "Parquet list", "hive folder"), PARQUET_REFUSED)
-# Where the input has another type than the table: the same counts, but other keys.
+# Where the input has another type than the table there are the same counts, but other keys.
 TEXT_KINDS = {kind for kind in KINDS if any(word in kind for word in ("CSV", "JSON", "TSV", "semicolons", "all quoted"))}
-ALL_OTHER_KEYS: set[str] = TEXT_KINDS
-OTHER_KEYS: dict[str, set[str]] = {"VARCHAR": set()}
+WITH_NUMBERS_ONLY = {kind for kind in KINDS if "SQLite" in kind}
+WITHOUT_LONG_INTEGERS = {kind for kind in KINDS if "DuckDB" not in kind and "relation" not in kind}
+OF_NUMPY = {"pandas", "SELECT over pandas"}
+
+
+def keeps_the_type(kind: str, column: str) -> bool:
+    """Whether the kind of input has this type of column."""
+    if column == "VARCHAR":
+        return True
+    if kind in TEXT_KINDS or (column.endswith("HUGEINT") and kind in WITHOUT_LONG_INTEGERS):
+        return False
+    if kind in WITH_NUMBERS_ONLY:
+        return column in SQLITE_TYPES and column not in ("UBIGINT",)
+    return kind not in OF_NUMPY or not column.startswith(("DECIMAL", "DATE"))
 
 
 def crossed() -> list[Any]:
@@ -67,7 +79,7 @@ def test_every_input_with_every_type_gives_the_same_counts(kind: str, column: st
             read(written, **SIDES, sql=how.sql)
         return
     contributions = check_reading(column, written, sql=how.sql, columns=how.columns, read=how.read)
-    if kind.replace("SELECT over ", "").removeprefix("a ") not in OTHER_KEYS.get(column, ALL_OTHER_KEYS):
+    if keeps_the_type(kind, column):
         assert curve_of(greedy_curve(contributions)) == greedy_reference(column)
 
 
@@ -243,7 +255,6 @@ def test_a_bad_line_of_json_takes_no_other_line_with_it(tmp_path: Path) -> None:
     bad = [b"no json", b"[1, 2]", b'"text"', b"5", b'{"person": "q", "element": "z"', b"{}", b"", b"null"]
     bad += [
         b'{"person": "q", "element": "z"} more',
-        b'{"person": "q", "element": "\xff"}',
         b'{"other": [{}]}',
     ]
     good = [b'{"person": "u%d", "element": %d}' % (i, i) for i in range(20)]
@@ -352,7 +363,7 @@ def test_types_that_are_not_on_the_list_are_refused_by_the_schema(case: str, tmp
         sources.append(pl.DataFrame(table))
     if case in ("list", "struct", "list of structs", "map"):
         pq.write_table(table, tmp_path / "t.parquet")
-        sources += [tmp_path / "t.parquet", duckdb.sql("FROM table")]
+        sources += [tmp_path / "t.parquet", duckdb.from_arrow(table)]
     for source in sources:
         with pytest.raises(ColumnError, match="convert it to text, or name several columns"):
             read(source, **SIDES)

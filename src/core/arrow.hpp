@@ -95,7 +95,7 @@ class KeyColumn {
 };
 
 // Calls pair(person, element) for every row without a NULL, and slice_done(rows) every now and
-// then: a batch may be the whole table.
+// then: a batch may be the whole table. One without rows may have taken long too: slice_done(0).
 template <class OnPair, class OnSlice>
 void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
     constexpr std::int64_t kSlice = 1 << 16;
@@ -116,6 +116,7 @@ void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
         if (!batch.release) return;  // the end of the stream
         if (batch.n_children != 2) throw StreamFailed();
         const KeyColumn people(batch, 0, is_signed[0]), elements(batch, 1, is_signed[1]);
+        if (batch.length == 0) slice_done(std::size_t{0});
         const auto* rows = batch.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(batch.buffers[0]);
         for (std::int64_t from = 0; from < batch.length; from += kSlice) {
             const std::int64_t end = std::min(batch.length, from + kSlice);

@@ -1,5 +1,5 @@
 // What Python sees: a graph that cannot be looked into, and the kernels that turn it into
-// histograms. The GIL is released while they run.
+// histograms. The GIL is released while they run. python_text.hpp has what text files need of Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -8,16 +8,21 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "arrow.hpp"
 #include "balanced.hpp"
 #include "build.hpp"
 #include "greedy.hpp"
+#include "key_batch.hpp"
 #include "keys.hpp"
 #include "python_stream.hpp"
+#include "python_text.hpp"
 #include "sampling.hpp"
+#include "text_stream.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -107,8 +112,14 @@ template <class OnPair, class OnSlice>
 void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
     Released<ArrowArrayStream> stream;
     static_cast<ArrowArrayStream&>(stream) = stream_of(capsule);
+    stopped_in_source() = nullptr;
     nb::gil_scoped_release no_gil;
-    for_each_pair(stream, pair, slice_done);
+    try {
+        for_each_pair(stream, pair, slice_done);
+    } catch (const StreamFailed&) {
+        if (stopped_in_source()) std::rethrow_exception(std::exchange(stopped_in_source(), nullptr));
+        throw;
+    }
 }
 
 struct Builder {
@@ -117,7 +128,7 @@ struct Builder {
     void add(nb::handle capsule) {
         read(
             capsule, [&](std::uint64_t person, std::uint64_t element) { builder.add(person, element); },
-            [&](std::size_t rows) { builder.added(rows); });
+            [&](std::size_t rows) { rows > 0 ? builder.added(rows) : interrupt.check(); });
     }
 
     Graph graph(std::uint64_t max_index) {
@@ -133,7 +144,7 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
     Interrupt interrupt = python_interrupt();
     read(
         capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
-        [&](std::size_t rows) { interrupt.worked(rows); });
+        [&](std::size_t rows) { rows > 0 ? interrupt.worked(rows) : interrupt.check(); });
 }
 
 }  // namespace
@@ -161,7 +172,7 @@ NB_MODULE(_core, m) {
         "fields"_a, "next"_a);
     m.def(
         "stream_fields", [](nb::handle capsule) { return fields_of(open_stream(capsule)); }, "stream"_a.none());
-    m.def("key_of_nothing", &key_of_nothing, "side"_a);
+    m.def("key_of_nothing", &salt_hash, "side"_a);
     m.def(
         "add_column",
         [](nb::handle capsule, nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig> keys,
@@ -172,6 +183,26 @@ NB_MODULE(_core, m) {
             add_column(stream, {keys.data(), keys.size()}, {complete.data(), complete.size()});
         },
         "column"_a.none(), "keys"_a, "complete"_a);
+    m.attr("LONGEST_ROW") = kLongestRow;
+    m.def(
+        "text_values",
+        [](nb::handle sources, nb::handle delimiter, nb::handle columns, unsigned threads, std::size_t block,
+           std::size_t longest_row) {
+            TextArguments given(sources, delimiter, {columns}, threads, block, longest_row);
+            return owning_capsule(text_values(std::move(given.sources), std::move(given.query)), "arrow_array_stream");
+        },
+        "sources"_a, "delimiter"_a.none(), "columns"_a, "threads"_a, "block"_a = kBlock,
+        "longest_row"_a = kLongestRow);
+    m.def(
+        "text_keys",
+        [](nb::handle sources, nb::handle delimiter, nb::handle people, nb::handle elements, unsigned threads,
+           std::size_t block, std::size_t longest_row) {
+            TextArguments given(sources, delimiter, {people, elements}, threads, block, longest_row);
+            return owning_capsule(text_keys(std::move(given.sources), std::move(given.query), nb::len(people)),
+                                  "arrow_array_stream");
+        },
+        "sources"_a, "delimiter"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
+        "longest_row"_a = kLongestRow);
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)

@@ -17,12 +17,8 @@ namespace dpdistinct {
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements);
 
 // The same for columns that come one by one, each in a stream of its own with as many rows as there
-// are keys: start from the key of no value at all on this side (0: person, 1: element), add every column that belongs to it,
-// and leave out the rows that are not complete in the end.
-std::uint64_t key_of_nothing(int side);
+// are keys: start from salt_hash(side), add every column that belongs to the side, and leave out the
+// rows that are not complete in the end.
 void add_column(ArrowArrayStream& column, std::span<std::uint64_t> keys, std::span<std::uint8_t> complete);
-
-// The schema of that stream.
-ArrowSchema key_schema();
 
 }  // namespace dpdistinct

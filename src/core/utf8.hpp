@@ -1,58 +1,79 @@
-// Text as UTF-8, whatever bytes it is made of: a byte that is no part of UTF-8 counts as the four
-// characters \xNN. So every text has a value, which depends on that text alone.
+// Text that is not UTF-8 must neither be lost nor reach an engine that refuses it: each byte that
+// belongs to no valid sequence counts as the four characters \xNN, as Python's "backslashreplace"
+// has it. The rule looks at one value alone.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace dpdistinct {
 
-// How many bytes of valid UTF-8 form one character at `at`; 0 if there is none.
-inline std::size_t utf8_length(const unsigned char* at, const unsigned char* end) {
-    const unsigned char lead = at[0];
-    if (lead < 0x80) return 1;
-    const std::size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (length == 0 || static_cast<std::size_t>(end - at) < length) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if (at[i] >> 6 != 2) return 0;
-    // No longer than needed, no surrogates, nothing above U+10FFFF.
-    if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] >= 0xa0) || (lead == 0xf0 && at[1] < 0x90) ||
-        (lead == 0xf4 && at[1] >= 0x90))
-        return 0;
-    return length;
+inline bool is_ascii(const char* data, std::size_t size) {
+    constexpr std::uint64_t kHigh = 0x8080808080808080;
+    std::uint64_t seen = 0;
+    std::size_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, data + i, sizeof word);
+        seen |= word;
+    }
+    for (; i < size; ++i) seen |= static_cast<std::uint64_t>(static_cast<unsigned char>(data[i]));
+    return (seen & kHigh) == 0;
 }
 
-inline bool is_utf8(const unsigned char* at, std::size_t size) {
-    const unsigned char* const end = at + size;
-    while (at != end) {
-        std::uint64_t word;
-        if (end - at >= 8 && (std::memcpy(&word, at, 8), (word & 0x8080808080808080) == 0)) {
-            at += 8;  // eight characters of ASCII
-            continue;
-        }
-        const std::size_t length = utf8_length(at, end);
+// The length of the UTF-8 sequence at the start of `text`, or 0 if there is no valid one: the table
+// of well-formed sequences of the Unicode standard, which knows no surrogates and no overlong forms.
+inline std::size_t utf8_length(std::string_view text) {
+    const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto within = [&](std::size_t i, unsigned low, unsigned high) {
+        return i < text.size() && at(i) >= low && at(i) <= high;
+    };
+    const unsigned first = at(0);
+    if (first < 0x80) return 1;
+    if (first < 0xC2) return 0;
+    if (first < 0xE0) return within(1, 0x80, 0xBF) ? 2 : 0;
+    if (first < 0xF0)
+        return within(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && within(2, 0x80, 0xBF) ? 3 : 0;
+    if (first > 0xF4) return 0;
+    return within(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && within(2, 0x80, 0xBF) &&
+                   within(3, 0x80, 0xBF)
+               ? 4
+               : 0;
+}
+
+inline bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
         if (length == 0) return false;
-        at += length;
+        text.remove_prefix(length);
     }
     return true;
 }
 
-// Appends the bytes to `out`, those that are no part of UTF-8 as \xNN.
-inline void append_utf8(std::string& out, const unsigned char* at, std::size_t size) {
-    const unsigned char* const end = at + size;
-    while (at != end) {
-        if (const std::size_t length = utf8_length(at, end)) {
-            out.append(reinterpret_cast<const char*>(at), length);
-            at += length;
+inline std::string with_hex_for_wrong_bytes(std::string_view text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string result;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length > 0) {
+            result.append(text.substr(0, length));
         } else {
-            out += "\\x";
-            out += "0123456789abcdef"[*at >> 4];
-            out += "0123456789abcdef"[*at & 15];
-            ++at;
+            const auto byte = static_cast<unsigned char>(text[0]);
+            result.append({'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]});
         }
+        text.remove_prefix(length > 0 ? length : 1);
     }
+    return result;
+}
+
+// `text` by the rule above; `scratch` holds it where it had to change. `text` may lie in `scratch`.
+inline std::string_view as_utf8(std::string_view text, std::string& scratch) {
+    if (is_ascii(text.data(), text.size()) || is_utf8(text)) return text;
+    scratch = with_hex_for_wrong_bytes(text);
+    return scratch;
 }
 
 }  // namespace dpdistinct

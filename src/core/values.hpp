@@ -228,14 +228,9 @@ class Values {
 
     template <bool is_text>
     std::uint64_t hash_bytes(const unsigned char* data, std::size_t size, std::uint64_t seed) {
-        if constexpr (is_text) {
-            if (!is_utf8(data, size)) {
-                escaped_.clear();
-                append_utf8(escaped_, data, size);
-                return xxh64(escaped_.data(), escaped_.size(), seed);
-            }
-        }
-        return xxh64(data, size, seed);
+        std::string_view value(reinterpret_cast<const char*>(data), size);
+        if constexpr (is_text) value = as_utf8(value, mended_);
+        return xxh64(value.data(), value.size(), seed);
     }
 
     template <class Offset, bool is_text>
@@ -354,7 +349,7 @@ class Values {
     std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
     int width_ = -1;                   // of bytes of one length
     int words_ = 0;                    // of a decimal
-    std::string escaped_;              // text that had to be mended
+    std::string mended_;               // text that was no UTF-8
     std::unique_ptr<Values> meant_;    // the values of a dictionary
     std::int64_t meanings_ = 0;
 };

@@ -132,7 +132,7 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
 
 @contextmanager
 def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources) -> Iterator[Source]:
-    from dpdistinct.sources.text import CsvFiles, JsonLines
+    from dpdistinct.sources.text import CsvFiles, JsonLines, TextSource
 
     if suffix in JSON_LINES_SUFFIXES:
         if query.sql is not None and not query.columns:
@@ -140,11 +140,11 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
                 "columns must be named for sql over JSON lines, which have no header: "
                 "columns=['user', 'url'], or --column user --column url"
             )
-        files: Any = JsonLines(paths, encoding=query.encoding, threads=resources.threads)
+        files: CsvFiles | JsonLines = JsonLines(paths, encoding=query.encoding, threads=resources.threads)
     else:
         files = CsvFiles(paths, encoding=query.encoding, threads=resources.threads)
     if query.sql is None:
-        yield files
+        yield TextSource(files)
         return
     columns = list(query.columns) or files.columns
     with _selected(files.values(columns), columns, query, resources, text=True) as source:

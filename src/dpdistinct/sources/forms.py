@@ -25,7 +25,7 @@ from dpdistinct.errors import ColumnError
 DUCKDB = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "boolean", "float", "double"), "{}"),
-    **dict.fromkeys(("varchar", "blob", "decimal", "date", "time"), "{}"),
+    **dict.fromkeys(("varchar", "blob", "decimal", "date", "time", "time_ns"), "{}"),
     **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"),
     **dict.fromkeys(("uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
 }

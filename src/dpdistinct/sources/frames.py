@@ -10,7 +10,7 @@ from dpdistinct import _core
 from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
 from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
+from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused
 from dpdistinct.sources.values import Column, KeyPairs, bytes_column, canonical, column_of_array, text_of, wrong_type
 from dpdistinct.streams import ArrowStream
 
@@ -43,6 +43,8 @@ def arrow_column(values: Any, name: str) -> ArrowColumn:
     if type(values).__module__.partition(".")[0] == "polars":
         if type(values).__name__ != "Series":
             raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
+        if str(values.dtype) == "Object":
+            raise wrong_type(name)
         table = values.to_frame()
     else:
         import pyarrow
@@ -148,9 +150,13 @@ class ArrowSource:
             self._capsule = table.__arrow_c_stream__()
             self._fields = [field[:4] for field in _core.stream_fields(self._capsule)]
         self.columns = [name for name, *_ in self._fields]
+        kinds = getattr(table, "schema", None)
+        self._objects = [name for name in self.columns if _is_object(kinds, name)]
 
     def check(self, query: Query) -> None:
         for name in find_columns(query, self):
+            if name in self._objects:
+                raise refused(name)
             check_arrow_field(*self._fields[self.columns.index(name)])
 
     def keys(self, query: Query) -> ArrowStream:
@@ -170,8 +176,14 @@ class ArrowSource:
                 check_arrow_field(name, *field, for_sql=True)
             except ColumnError:
                 continue
-            found.append(name)
+            if name not in self._objects:
+                found.append(name)
         return found
+
+
+def _is_object(schema: Any, name: str) -> bool:
+    """Whether a column of Polars holds Python objects: as Arrow it hands out their addresses."""
+    return type(schema).__module__.startswith("polars") and str(schema[name]) == "Object"
 
 
 class _Offered:

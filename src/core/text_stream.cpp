@@ -1,0 +1,256 @@
+#include "text_stream.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "arrow_stream.hpp"
+#include "csv.hpp"
+#include "json.hpp"
+#include "key_batch.hpp"
+#include "xxh64.hpp"
+
+namespace dpdistinct {
+namespace {
+
+// Calls row(fields) for every row of the block; fields[i] belongs to the i-th column asked for.
+template <class Row>
+void for_each_row(const Block& block, const TextQuery& query, Row row) {
+    const std::size_t count = query.columns.size();
+    const auto set_constants = [&](std::vector<Field>& fields) {
+        for (std::size_t i = 0; i < count; ++i)
+            if (query.columns[i].place < 0)
+                fields[i] = block.source->constants[static_cast<std::size_t>(-1 - query.columns[i].place)];
+    };
+    if (query.delimiter) {
+        std::vector<int> places;
+        for (const TextColumn& column : query.columns) places.push_back(column.place);
+        CsvRows rows(places, *query.delimiter, query.longest_row);
+        set_constants(rows.fields());
+        rows.each(block, row);
+        return;
+    }
+    std::vector<std::string> names, scratch(count);
+    for (const TextColumn& column : query.columns) names.push_back(column.name);
+    std::vector<Field> fields(count);
+    set_constants(fields);
+    JsonLine line;
+    for (std::string_view rest = block.rows(); !rest.empty();) {
+        const std::size_t size = rest.find('\n');
+        if (size <= query.longest_row && line.read(rest.substr(0, size), names)) {
+            for (std::size_t i = 0; i < count; ++i)
+                if (query.columns[i].place >= 0) fields[i] = line.value(i, scratch[i]);
+            row(fields);
+        }
+        rest.remove_prefix(size + 1);
+    }
+}
+
+struct MakeKeys {
+    std::size_t people;
+
+    ArrowSchema schema(const TextQuery&) const { return key_schema(); }
+
+    ArrowArray batch(const Block& block, const TextQuery& query) const {
+        const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)};
+        Keys keys;
+        for_each_row(block, query, [&](const std::vector<Field>& fields) {
+            for (const Field& field : fields)
+                if (!field) return;
+            std::uint64_t hashes[] = {salts[0], salts[1]};
+            for (std::size_t i = 0; i < fields.size(); ++i) {
+                std::uint64_t& hash = hashes[i >= people];
+                hash = xxh64(fields[i]->data(), fields[i]->size(), hash);
+            }
+            keys[0].push_back(hashes[0]);
+            keys[1].push_back(hashes[1]);
+        });
+        return key_batch(std::move(keys));
+    }
+};
+
+struct Texts {
+    void add(const Field& field) {
+        const std::size_t row = ends.size() - 1;
+        if (row % 8 == 0) valid.push_back(0);
+        if (field) {
+            valid.back() |= static_cast<unsigned char>(1 << row % 8);
+            data.append(*field);
+            // A block and one long row, each byte as four characters: far from the limit. Asserted all the same.
+            if (data.size() > std::numeric_limits<std::int32_t>::max()) throw StreamFailed();
+        } else {
+            ++nulls;
+        }
+        ends.push_back(static_cast<std::int32_t>(data.size()));
+    }
+
+    std::vector<std::int32_t> ends{0};  // Arrow's offsets
+    std::vector<unsigned char> valid;
+    std::string data;
+    std::int64_t nulls = 0;
+};
+
+struct MakeTexts {
+    ArrowSchema schema(const TextQuery& query) const {
+        std::vector<std::string> names;
+        for (const TextColumn& column : query.columns) names.push_back(column.name);
+        return table_schema(std::move(names), "u", true);
+    }
+
+    ArrowArray batch(const Block& block, const TextQuery& query) const {
+        auto texts = std::make_shared<std::vector<Texts>>(query.columns.size());
+        std::size_t count = 0;
+        for_each_row(block, query, [&](const std::vector<Field>& fields) {
+            for (std::size_t i = 0; i < fields.size(); ++i) (*texts)[i].add(fields[i]);
+            ++count;
+        });
+        std::vector<ColumnBuffers> columns;
+        for (const Texts& column : *texts)
+            columns.push_back({{column.valid.data(), column.ends.data(), column.data.data()}, 3, column.nulls});
+        return table_batch(count, columns, texts);
+    }
+};
+
+// A block on its way, and the batch that it becomes.
+struct Piece {
+    Block block;
+    Released<ArrowArray> batch;
+    bool ready = false;
+};
+
+// The one that reads the stream works too: it cuts blocks and turns them into batches whenever the next
+// batch is not ready. The other threads do the same, but for sources that are Python's: these only the
+// reader touches, so nobody ever waits for Python's lock while somebody else waits for them.
+template <class Make>
+class TextStream {
+   public:
+    TextStream(std::vector<Source> sources, TextQuery query, Make make)
+        : query_(std::move(query)),
+          make_(make),
+          cutter_(std::move(sources), query_.delimiter, query_.block, query_.longest_row) {}
+
+    ~TextStream() {
+        {
+            std::lock_guard<std::mutex> lock(guard_);
+            stopped_ = true;
+        }
+        changed_.notify_all();
+    }  // joins
+
+    ArrowSchema schema() const { return make_.schema(query_); }
+
+    void next(ArrowArray* out) {
+        start_helpers();
+        std::unique_lock<std::mutex> lock(guard_);
+        for (;;) {
+            if (failure_) std::rethrow_exception(failure_);
+            if (!pieces_.empty() && pieces_.front()->ready) break;
+            if (work(lock, true)) continue;
+            if (pieces_.empty() && !cutting_) return;  // the end
+            changed_.wait(lock);
+        }
+        *out = std::exchange(static_cast<ArrowArray&>(pieces_.front()->batch), ArrowArray{});
+        spare_.push_back(std::move(pieces_.front()->block));
+        pieces_.pop_front();
+        lock.unlock();
+        changed_.notify_all();
+    }
+
+   private:
+    void start_helpers() {
+        if (started_) return;
+        started_ = true;
+        try {
+            while (helpers_.size() + 1 < query_.threads) helpers_.emplace_back([this] { help(); });
+        } catch (const std::system_error&) {  // no more threads here: those there are will do
+        }
+    }
+
+    void help() {
+        std::unique_lock<std::mutex> lock(guard_);
+        while (!stopped_ && !failure_)
+            if (!work(lock, false)) changed_.wait(lock);
+    }
+
+    // One step, if there is one to do: to cut a block while few of them wait, or to read one.
+    bool work(std::unique_lock<std::mutex>& lock, bool reader) {
+        const bool may_cut = !cutting_ && !cutter_.at_end() && (reader || cutter_.any_thread()) &&
+                             pieces_.size() < 2 * std::size_t{query_.threads};
+        if (may_cut && waiting_.size() < query_.threads) {
+            cut(lock);
+        } else if (!waiting_.empty()) {
+            Piece* const piece = waiting_.front();
+            waiting_.pop_front();
+            unlocked(lock, [&] { static_cast<ArrowArray&>(piece->batch) = make_.batch(piece->block, query_); });
+            piece->ready = true;
+        } else {
+            return false;
+        }
+        changed_.notify_all();
+        return true;
+    }
+
+    void cut(std::unique_lock<std::mutex>& lock) {
+        auto piece = std::make_unique<Piece>();
+        if (!spare_.empty()) {
+            piece->block = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        cutting_ = true;
+        unlocked(lock, [&] { cutter_.cut(piece->block); });
+        cutting_ = false;
+        waiting_.push_back(piece.get());
+        pieces_.push_back(std::move(piece));
+    }
+
+    template <class Step>
+    void unlocked(std::unique_lock<std::mutex>& lock, Step step) {
+        lock.unlock();
+        std::exception_ptr failure;
+        try {
+            step();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        lock.lock();
+        if (!failure_) failure_ = failure;
+    }
+
+    const TextQuery query_;
+    const Make make_;
+    std::mutex guard_;  // of all that follows
+    std::condition_variable changed_;
+    Cutter cutter_;                              // used without the guard, by the one who set cutting_
+    bool cutting_ = false;
+    std::deque<std::unique_ptr<Piece>> pieces_;  // in the order of the rows
+    std::deque<Piece*> waiting_;                 // those whose blocks nobody has begun to read
+    std::vector<Block> spare_;                   // for their memory
+    std::exception_ptr failure_;
+    bool stopped_ = false;
+    bool started_ = false;
+    std::vector<std::jthread> helpers_;  // the last member, so that they end first
+};
+
+template <class Make>
+ArrowArrayStream text_stream(std::vector<Source> sources, TextQuery query, Make make) {
+    return arrow_stream(std::make_unique<TextStream<Make>>(std::move(sources), std::move(query), make));
+}
+
+}  // namespace
+
+ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query) {
+    return text_stream(std::move(sources), std::move(query), MakeTexts{});
+}
+
+ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people) {
+    return text_stream(std::move(sources), std::move(query), MakeKeys{people});
+}
+
+}  // namespace dpdistinct
