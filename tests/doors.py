@@ -177,6 +177,23 @@ def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
     return compared
 
 
+def assert_law(
+    write: Callable[[list[Any]], Any],
+    honest: Sequence[Any],
+    enemy: list[Any],
+    *,
+    read: Callable[..., Contributions] = dpdistinct.read,
+    **how: Any,
+) -> None:
+    """These rows of one person, before and after all others, keep the law."""
+    how = how or (SIDES if read is dpdistinct.read else {})
+    scene = Scene("", honest, lambda: enemy, write, how=how, read=read)
+    before = outcome_of(scene, list(honest), "read")
+    for rows in ([*honest, *enemy], [*enemy, *honest]):
+        found = broken(before, outcome_of(scene, rows, "read"))
+        assert not found, found
+
+
 def expect_known(scene: Scene, before: Outcome, route: str, recipe: str) -> None:
     """Honest rows are read as what they are: a door that reads nothing would keep the law as well."""
     assert scene.known is not None
