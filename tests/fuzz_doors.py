@@ -16,6 +16,7 @@ from pathlib import Path
 
 import doors_arrow  # noqa: F401, registers its doors
 import doors_databases  # noqa: F401
+import doors_frames  # noqa: F401
 import doors_json  # noqa: F401
 import doors_objects  # noqa: F401
 import doors_text  # noqa: F401
