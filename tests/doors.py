@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -275,10 +275,3 @@ def enemy_pairs(
     identity = person()
     count = rng.choice([1, 1, 2, 3, 8, 20])
     return [(missing if rng.random() < 0.1 else identity, element()) for _ in range(count)]
-
-
-def numbers_until(stop: Callable[[], bool]) -> Iterator[int]:
-    number = 0
-    while not stop():
-        yield number
-        number += 1

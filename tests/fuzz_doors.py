@@ -7,11 +7,13 @@ or, with --keep-going, counts the broken ones.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import tempfile
 import time
-from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import doors_arrow  # noqa: F401, registers its doors
@@ -21,6 +23,7 @@ import doors_json  # noqa: F401
 import doors_objects  # noqa: F401
 import doors_text  # noqa: F401
 from doors import DOORS, LawError, try_scene
+from postgresql_server import NoServerError
 
 LOCAL_DOORS = list(DOORS)  # those that need no server
 
@@ -31,42 +34,74 @@ SHARED_MEMORY = Path("/dev/shm")
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("seconds", type=float)
-    parser.add_argument("door", nargs="?", help="all doors that begin like this")
+    parser.add_argument("door", nargs="?", default="", help="all doors that begin like this")
     parser.add_argument("seed", nargs="?", default=random.SystemRandom().getrandbits(32))
     parser.add_argument("case", nargs="?", type=int)
     parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--spark", action="store_true", help="with a door to Spark, which is slow")
     return parser.parse_args()
+
+
+def open_servers(stack: ExitStack, asked: argparse.Namespace) -> None:
+    """The doors that need a server, if there is one."""
+    if "PostgreSQL".startswith(asked.door):
+        from doors_postgresql import postgresql_server
+
+        try:
+            DOORS["PostgreSQL"] = stack.enter_context(postgresql_server()).scene
+        except NoServerError as error:
+            print(error)
+    if asked.spark:
+        from doors_spark import Cluster, spark_session
+
+        session = spark_session()
+        stack.callback(session.stop)
+        DOORS["Spark"] = Cluster(session).scene
+
+
+@dataclass
+class Tally:
+    """What became of a door's cases."""
+
+    pairs: int = 0
+    seconds: float = 0.0  # of CPU
+    broken: int = 0
+
+
+def fuzz(asked: argparse.Namespace, folder: Path) -> dict[str, Tally]:
+    """Tries the doors in turn until the time is over, or the law is broken."""
+    tallies = {name: Tally() for name in DOORS if name.startswith(asked.door)}
+    end = time.monotonic() + asked.seconds
+    for number in itertools.count(asked.case or 0):
+        for name, tally in tallies.items():
+            begin = time.process_time()
+            try:
+                tally.pairs += try_scene(name, asked.seed, number, folder)
+            except LawError as error:
+                tally.broken += 1
+                print(error, flush=True)
+                if not asked.keep_going:
+                    return tallies
+            tally.seconds += time.process_time() - begin
+        if asked.case is not None or time.monotonic() > end:
+            return tallies
+    raise AssertionError("numbers never end")
 
 
 def main() -> int:
     asked = arguments()
-    names = [name for name in DOORS if name.startswith(asked.door or "")]
     print(f"seed {asked.seed}", flush=True)
-    pairs, spent, failures = Counter[str](), Counter[str](), Counter[str]()
     where = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-    end = time.monotonic() + asked.seconds
-    number = asked.case or 0
-    with tempfile.TemporaryDirectory(prefix="dpdistinct-doors-", dir=where) as folder:
-        while time.monotonic() < end:
-            for name in names:
-                begin = time.process_time()
-                try:
-                    pairs[name] += try_scene(name, asked.seed, number, Path(folder))
-                except LawError as error:
-                    failures[name] += 1
-                    print(error, flush=True)
-                    if not asked.keep_going:
-                        return 1
-                spent[name] += time.process_time() - begin  # type: ignore[assignment]
-            if asked.case is not None:
-                break
-            number += 1
-    for name in names:
-        rate = pairs[name] / max(float(spent[name]), 1e-9)
-        told = f", {failures[name]} tables broken" if failures[name] else ""
-        print(f"{pairs[name]:9,d} pairs  {rate:6.0f} for a second of CPU  {name}{told}")
-    print(f"{sum(pairs.values()):9,d} pairs in all")
-    return 1 if failures else 0
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpdistinct-doors-", dir=where))
+        open_servers(stack, asked)
+        tallies = fuzz(asked, Path(folder))
+    for name, tally in tallies.items():
+        rate = tally.pairs / max(tally.seconds, 1e-9)
+        told = f", {tally.broken} tables broken" if tally.broken else ""
+        print(f"{tally.pairs:9,d} pairs  {rate:6.0f} for a second of CPU  {name}{told}")
+    print(f"{sum(tally.pairs for tally in tallies.values()):9,d} pairs in all")
+    return int(any(tally.broken for tally in tallies.values()))
 
 
 if __name__ == "__main__":
