@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-spark lint sanitize fuzz benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -32,6 +32,10 @@ SECONDS ?= 120
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz_core.py $(SECONDS)
 	$(BIN)/python tests/fuzz_text.py $(SECONDS)
+
+# Neighbouring tables through every kind of input, for SECONDS: one hostile person more, or one less.
+fuzz-doors: $(STAMP)
+	$(BIN)/python tests/fuzz_doors.py $(SECONDS)
 
 # The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
 # Python itself is not, so their library must come first, and leaks of Python's own are not ours.

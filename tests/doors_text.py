@@ -1,0 +1,169 @@
+"""Doors for CSV and its kin, as programs write it.
+
+The file is well-formed: every record of the enemy is what a writer makes of the enemy's values. Rows
+are records, as bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from doors import SIDES, Scene, door, honest_pairs
+
+# To a reader that lost its place these are rows of other people.
+FAKE = "".join(f"ghost {i},thing {i},note\n" for i in range(30))
+# fmt: off
+TEXTS = [
+    "", " ", "a", "A", "\t", "\0", "a\0b", "\n", "\r", "\r\n", "\n\n", "a\rb", "a\r\nb", "a\nb",
+    "\r\r\r", "x\r",
+    '"', '""', '"""', '"a', 'a"', 'a""b', "'", "a,b", ",,,", ";;;", "a|b", "a\tb", "\\", '\\"',
+    '\\",', "#", "# a",
+    "NULL", "null", "None", "nan", "person", "person,element,note", "\ufeff", "\u2028", "\x85",
+    "\x1c", "\x0c",
+    "\ufeffperson", "0", "-0.0", "1e999", "é", "e\u0301", "🙂", "日本", "{}", "[", "=1+1", "x\\",
+    "\x1a", "\x04",
+    FAKE, "\n" + FAKE, '"\n' + FAKE, FAKE.replace("\n", "\r"), FAKE.replace("\n", "\r\n"),
+    '"' + FAKE.replace(",", '","').replace("\n", '"\n"'), FAKE.replace(",", ";"), FAKE.replace(",", "\t"),
+    "x" * 3000, "\n" * 3000, '"' * 3001, "\r" * 3001, "," * 5000,
+]
+# Surrogates stand for raw bytes here: what is written is not UTF-8.
+NOT_UTF8 = [
+    "\udcff", "a\udcc3", "\udce2\udc82", "\udcff\udcfe", "\udcc0\udc80", "\udced\udca0\udc80",
+    "\udcf8", "x\udc80,\n",
+]
+# fmt: on
+MEGABYTES = [FAKE * 2500, "\n" + FAKE * 2500, "x" * 2_200_000, '"\n' * 700_000, ("y" * 32767 + "\n") * 64]
+
+
+def bits(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def compressed(name: str, data: bytes) -> bytes:
+    if name.endswith(".gz"):
+        return gzip.compress(data, compresslevel=1)
+    if name.endswith(".zst"):
+        return pa.Codec("zstd").compress(data, asbytes=True)
+    return data
+
+
+def file_writer(path: Path, start: bytes, *, last_line_ends: bool) -> Callable[[list[bytes]], Path]:
+    def write(rows: list[bytes]) -> Path:
+        data = start + b"".join(rows)
+        path.write_bytes(compressed(path.name, data if last_line_ends else data.removesuffix(b"\n")))
+        return path
+
+    return write
+
+
+def text_of(rng: random.Random, large: float) -> str:
+    if rng.random() < large:
+        return rng.choice(MEGABYTES)
+    if rng.random() < 0.15:
+        return rng.choice(NOT_UTF8)
+    if rng.random() < 0.1:  # one more person for each line, to a reader who ends lines here
+        return rng.choice(["x\r", "x\n", "x\r\n", "\r", '"\n', "\0\r"]) + f"ghost {rng.random()}"
+    if rng.random() < 0.2:
+        return "".join(rng.choice("a\",;\t\n\r |\\\0#'") for _ in range(rng.randrange(12)))
+    return rng.choice(TEXTS)
+
+
+# CSV
+
+
+def record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
+    """What Python's writer makes of the fields."""
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=quoting).writerow(fields)
+    return bits(file.getvalue())
+
+
+def pandas_record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
+    """What pandas makes of them."""
+    table = pd.DataFrame([fields], dtype=object)
+    text = table.to_csv(sep=delimiter, lineterminator=end, quoting=quoting, index=False, header=False)
+    return bits(text)
+
+
+def csv_scene(rng: random.Random, folder: Path, name: str, **how: Any) -> Scene:
+    """The columns stand in any order, with a note of which nobody asks."""
+    delimiter = "\t" if ".tsv" in name else rng.choice(",,,;|\t")
+    end, quoting = rng.choice(["\n", "\r\n"]), rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    columns = ["person", "element", "note"]
+    rng.shuffle(columns)
+    large = 0.02 if rng.random() < 0.05 else 0
+    writer = rng.choice([record, record, record, pandas_record])
+
+    def row(person: Any, element: Any, note: Any) -> list[Any]:
+        fields = {"person": person, "element": element, "note": note}
+        return [fields[column] for column in columns]
+
+    def written(fields: list[Any]) -> bytes:
+        return writer(fields, delimiter, end, quoting)
+
+    def enemy() -> list[bytes]:
+        identity = rng.choice(["person", text_of(rng, large), text_of(rng, large)])
+        missing = "" if quoting == csv.QUOTE_MINIMAL else identity  # in quotes it would be a text
+        rows = [
+            row(missing if rng.random() < 0.1 else identity, text_of(rng, large), text_of(rng, large))
+            for _ in range(rng.choice([1, 1, 2, 3, 8, 20]))
+        ]
+        if columns[0] == "person" and rng.random() < 0.3:  # too short or too long, but still their own
+            rows.append([identity, *("x" for _ in range(rng.choice([0, 1, 3, 9, 300])))])
+        if identity == "person":
+            rows.append(columns)  # just like the header
+        return [written(fields) for fields in rows]
+
+    known = honest_pairs(rng)
+    notes = ["", "note", "two\nlines", 'quo"te', None]
+    honest = [written(row(f"honest {p}", f"element {e}", rng.choice(notes))) for p, e in known]
+    mark = b"\xef\xbb\xbf" if rng.random() < 0.1 else b""
+    start = mark + record(columns, delimiter, end, quoting)
+    return Scene(
+        label=f"{name}, {delimiter!r}, {end!r}, quoting {quoting}, {writer.__name__}, {columns}",
+        honest=honest,
+        known=known,
+        enemy=enemy,
+        write=file_writer(folder / name, start, last_line_ends=rng.random() < 0.8),
+        how={**SIDES, "threads": rng.choice([1, 2]), **how},
+    )
+
+
+def csv_door(name: str, file_name: str, **how: Any) -> None:
+    door(name)(lambda rng, folder: csv_scene(rng, folder, file_name, **how))
+
+
+SELECT = "SELECT element, person FROM data WHERE person IS NOT NULL"
+csv_door("CSV", "visits.csv")
+csv_door("TSV", "visits.tsv")
+csv_door("CSV.gz", "visits.csv.gz")
+csv_door("CSV.zst", "visits.csv.zst")
+csv_door("SELECT over CSV", "visits.csv", sql=SELECT)
+
+
+@door("CSV, several files")
+def csv_files(rng: random.Random, folder: Path) -> Scene:
+    """The enemy's rows come in any of the files."""
+    from dataclasses import replace
+
+    scene = csv_scene(rng, folder, "visits-0.csv")
+    names = [f"visits-{i}.csv" for i in range(3)]
+
+    def write(rows: list[bytes]) -> list[str]:
+        whole = Path(scene.write([])).read_bytes()
+        cut = [0, len(rows) // 3, len(rows) // 2, len(rows)]
+        ending = b"" if whole.endswith(b"\n") else b"\n"
+        for i, name in enumerate(names):
+            (folder / name).write_bytes(whole + ending + b"".join(rows[cut[i] : cut[i + 1]]))
+        return [str(folder / name) for name in names]
+
+    return replace(scene, write=write)

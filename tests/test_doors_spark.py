@@ -1,0 +1,35 @@
+"""The law of doors.py on Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark")
+if not shutil.which("java") and "JAVA_HOME" not in os.environ:
+    pytest.skip("there is no Java", allow_module_level=True)
+
+from doors import DOORS, try_scene
+from doors_spark import Cluster, spark_session
+from test_doors import SEED
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    session = spark_session()
+    yield Cluster(session)
+    session.stop()
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_an_enemy_on_spark_moves_the_curves_by_what_they_may(
+    cluster: Cluster, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DOORS, "Spark", cluster.scene)
+    try_scene("Spark", SEED, number, tmp_path)
