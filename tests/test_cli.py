@@ -61,9 +61,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return run
 
 
-def refused(outcome: Outcome, *fragments: str) -> bool:
-    """Status 2, nothing on standard output, and one line that says all this."""
-    assert outcome.status == 2
+def refused(outcome: Outcome, *fragments: str, status: int | None = None) -> bool:
+    """A status of failure, nothing on standard output, and one line that says all this."""
+    assert outcome.status in ((1, 2, 3, 4) if status is None else (status,))
     assert outcome.out == ""
     assert re.fullmatch(r"dpdistinct: [^\n]+\n", outcome.err)
     for fragment in fragments:
@@ -145,7 +145,7 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--threads", "0"], "threads must be an integer from 1 to 1024, got 0"),
     (["--threads", "all"], "'--threads'"),
     (["--memory-limit", "much"], "memory_limit must be a size such as 500MB or 2GB, got 'much'"),
-    (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got nowhere"),
+    (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got 'nowhere'"),
     (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
     (["--sql", "SELECT user FROM dta"], "Did you mean"),
     (["--ledger", "budget.db"], "ledger and dataset go together: --ledger FILE --dataset NAME"),
@@ -398,6 +398,16 @@ def test_a_mistake_costs_no_budget(run: Run) -> None:
         )
 
 
+def test_the_status_tells_the_kind_of_failure(run: Run) -> None:
+    run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
+    paid = ["--ledger", "budget.db", "--dataset", "visits"]
+    assert refused(run("count", "visits.csv"), status=2)
+    assert refused(run("count", "visits.csv", *ASKED, "--epsilon", "x"), status=2)
+    assert refused(run("count", "missing.csv", *ASKED), status=3)
+    assert refused(run("count", "visits.csv", "--person", "no", "--element", "url"), status=3)
+    assert refused(run("count", "visits.csv", *ASKED, *paid, "--epsilon", "2"), status=4)
+
+
 def test_the_ledger_refuses_in_one_line(run: Run) -> None:
     assert refused(
         run("ledger", "show", "--ledger", "none.db"), "there is no ledger at none.db; create it with"
@@ -487,7 +497,7 @@ def test_a_reader_that_has_gone_is_no_noise(folder: Path, arguments: list[str]) 
     os.close(end)
     result = subprocess.run([*COMMAND, *arguments], stdout=ours, stderr=subprocess.PIPE, cwd=folder)
     os.close(ours)
-    assert (result.returncode, result.stderr) == (2, b"")
+    assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
@@ -508,7 +518,7 @@ def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.
         def fail(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("dpdistinct.release.count_distinct", fail)
+        monkeypatch.setattr("dpdistinct.release.answer", fail)
         outcome = run("count", "visits.csv", *ASKED)
         assert refused(outcome)
         assert "SECRET" not in outcome.err

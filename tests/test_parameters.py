@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpdistinct import ParameterError, count_distinct
+from dpdistinct.errors import shown
 from dpdistinct.parameters import check_parameters
 
 GOOD: dict[str, Any] = {
@@ -44,7 +45,7 @@ def test_a_bad_parameter_is_one_clear_error_before_any_data_is_read(name: str, v
         count_distinct(Untouchable(), **(GOOD | {name: value}))
     message = str(caught.value)
     assert message.startswith(f"{name} must")
-    assert repr(value) in message
+    assert shown(value) in message
     assert "\n" not in message
 
 

@@ -1,14 +1,31 @@
 """Count the distinct elements in a table, so that no person in it can be found out."""
 
-from dpdistinct.contributions import Contributions
-from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
-from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
-from dpdistinct.ledger import Ledger, LedgerError
-from dpdistinct.measurement import make_count_distinct
-from dpdistinct.reading import read
-from dpdistinct.release import Release, count_distinct
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpdistinct.contributions import Contributions
+    from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
+    from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
+    from dpdistinct.ledger import Ledger, LedgerError
+    from dpdistinct.measurement import make_count_distinct
+    from dpdistinct.reading import read
+    from dpdistinct.release import Release, count_distinct
 
 __version__ = "0.1.0"
+
+# Where each public name lives. It is imported when it is first used: the command must answer signals,
+# and print its help, before NumPy is there.
+_HOMES = {
+    "contributions": ("Contributions",),
+    "curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
+    "errors": ("ColumnError", "DpdistinctError", "FileError", "InputError", "ParameterError"),
+    "ledger": ("Ledger", "LedgerError"),
+    "measurement": ("make_count_distinct",),
+    "reading": ("read",),
+    "release": ("Release", "count_distinct"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ColumnError",
@@ -29,3 +46,15 @@ __all__ = [
     "read",
     "sampling_curve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dpdistinct' has no attribute {name!r}")
+    value = getattr(import_module(f"dpdistinct.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,5 +1,44 @@
-"""python -m dpdistinct"""
+"""The command `dpdistinct`, also `python -m dpdistinct`.
 
-from dpdistinct.cli import main
+Signals are looked after before anything else is imported, so that there is no moment at which one of
+them leaves a traceback or a temporary file behind.
+"""
 
-main()
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main() -> NoReturn:
+    """Run the command. A signal that asks it to stop unwinds it, and then it ends with 128 + its number."""
+    received: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        for number in STOPPING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
+                signal.signal(number, stop)
+        from dpdistinct.cli import main as run
+
+        run()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        pass
+    except ImportError:  # interrupted in the midst of an import, a library may say so
+        if not received:
+            raise
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    print("dpdistinct: interrupted", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(128 + (received[0] if received else signal.SIGINT))  # nothing is left to wait for
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,15 @@
 """The command line: open, call, print. Everything else is in the package.
 
 Standard output has the answer and nothing else; progress goes to standard error, only on a
-terminal, and names steps, never numbers of the data. Exit status 0, or 2 with one line.
+terminal, and names steps, never numbers of the data. Exit status 0, or one line and a status of its
+own for each kind of failure (status_of).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import dpdistinct
-from dpdistinct.errors import DpdistinctError, ParameterError
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
 app = typer.Typer(
     add_completion=False,
@@ -322,33 +324,44 @@ def _progress(first: str) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Run a command; every failure is one line and status 2."""
+    """Run a command; every failure is one line, and a status that tells its kind."""
     arguments = sys.argv[1:]
     if arguments in ([], ["ledger"]):
         arguments.append("--help")
     try:
         status = typer.main.get_command(app).main(arguments, "dpdistinct", standalone_mode=False)
     except DpdistinctError as error:
-        _fail(str(error))
+        _fail(str(error), status_of(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f"; see {context.command_path} --help" if context else ""
-        _fail(error.format_message().rstrip(".") + hint)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", 130)
+        _fail(error.format_message().rstrip(".") + hint, USAGE)
     except (BrokenPipeError, SystemExit):  # whoever read the output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(2)
+        sys.exit(128 + signal.SIGPIPE)
     except MemoryError:
-        _fail("out of memory; try --memory-limit, or --method greedy")
+        _fail("out of memory; try --memory-limit, or --method greedy", FAILED)
+    except (KeyboardInterrupt, typer.Abort):
+        raise KeyboardInterrupt from None  # __main__ knows by which signal
     except Exception:  # its text or its traceback might quote the data
-        _fail("something went wrong inside; nothing was published")
+        _fail("something went wrong inside; nothing was published", FAILED)
     if status == 130:  # what Typer makes of Ctrl-C
-        _fail("interrupted", 130)
+        raise KeyboardInterrupt
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _fail(message: str, status: int = 2) -> NoReturn:
+FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
+
+
+def status_of(error: DpdistinctError) -> int:
+    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else."""
+    from dpdistinct.ledger import LedgerError
+
+    kinds = {ParameterError: USAGE, InputError: INPUT, LedgerError: BUDGET}
+    return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
+
+
+def _fail(message: str, status: int) -> NoReturn:
     line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
     print(f"dpdistinct: {line}", file=sys.stderr)
     sys.exit(status)

@@ -42,6 +42,11 @@ def shown(value: Any) -> str:
     return f"an object of type {type(value).__name__}"
 
 
+def short(name: str) -> str:
+    """A name of a file or a column as a message may show it: a long text may be the data itself."""
+    return name if len(name) <= 255 and name.isprintable() else f"a text of {len(name)} characters"
+
+
 @contextmanager
 def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
     """Whatever goes wrong inside becomes this one error: the text of others may quote the data."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from dpdistinct.errors import FileError, ParameterError, shown, without_context
+from dpdistinct.errors import FileError, ParameterError, short, shown, without_context
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.streams import ArrowStream
@@ -233,15 +233,15 @@ def _matches(place: str) -> list[str]:
     if os.path.isdir(place):
         found = sorted(glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True))
         if not found:
-            raise FileError(f"no Parquet file in the folder {place}")
+            raise FileError(f"no Parquet file in the folder {short(place)}")
     elif os.path.isfile(place):
         found = [place]
     elif os.path.exists(place):
-        raise FileError(f"{place} is no file; save the rows in one")
+        raise FileError(f"{short(place)} is no file; save the rows in one")
     else:
         found = sorted(path for path in glob.glob(place, recursive=True) if os.path.isfile(path))
         if not found:
-            raise FileError(f"no file matches {place}")
+            raise FileError(f"no file matches {short(place)}")
     for path in found:
         try:
             open(path, "rb").close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Protocol
 
-from dpdistinct.errors import ColumnError
+from dpdistinct.errors import ColumnError, shown
 from dpdistinct.query import Query
 
 
@@ -32,8 +32,9 @@ def find_columns(query: Query, table: Named) -> list[str]:
 
 def find_column(name: str, columns: list[str], text: bool) -> str:
     """The column of this name; SQL's names know no case."""
+    asked = shown(name)
     if columns.count(name) > 1:
-        raise ColumnError(f"there are several columns {name!r}; rename one")
+        raise ColumnError(f"there are several columns {asked}; rename one")
     if name in columns:
         return name
     known = {column.lower(): column for column in reversed(columns)}
@@ -41,10 +42,10 @@ def find_column(name: str, columns: list[str], text: bool) -> str:
     if len(same) == 1 and f"{name}_1" not in columns:  # DuckDB's name for a second one
         return same[0]
     if same:
-        raise ColumnError(f"columns {same[0]!r} and {name!r} differ in case alone; rename one")
+        raise ColumnError(f"columns {same[0]!r} and {asked} differ in case alone; rename one")
     close = difflib.get_close_matches(name.lower(), known)
     if close:
-        raise ColumnError(f"no column {name!r}; did you mean {', '.join(repr(known[c]) for c in close)}?")
+        raise ColumnError(f"no column {asked}; did you mean {', '.join(repr(known[c]) for c in close)}?")
     if text:  # where the header was forgotten, its names are a row
-        raise ColumnError(f"no column {name!r}, and none with a name like it; is the first line a header?")
-    raise ColumnError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8])) or 'none'}")
+        raise ColumnError(f"no column {asked}, and none with a name like it; is the first line a header?")
+    raise ColumnError(f"no column {asked}; there are {', '.join(map(repr, columns[:8])) or 'none'}")

@@ -107,21 +107,23 @@ def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Re
     """The result of a call that does not listen to signals: this thread does meanwhile."""
     results: list[Result] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # joining the thread would not do: a join that is interrupted takes it for dead
 
     def run() -> None:
         try:
             results.append(call())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=run, daemon=True)
-    worker.start()
+    threading.Thread(target=run, daemon=True).start()
     try:
-        while worker.is_alive():
-            worker.join(0.1)
+        while not done.wait(0.1):
+            pass
     except BaseException:
         interrupt()
-        worker.join()
+        done.wait()
         raise
     if errors:
         raise errors[0]
