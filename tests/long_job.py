@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from dpdistinct import Contributions, greedy_curve_of_sorted, matching_curve, sampling_curve
+from dpdistinct import Contributions, _core, greedy_curve_of_sorted, matching_curve, sampling_curve
 from shapes import staircase
 
 NAMES = ["person", "element"]
@@ -52,6 +53,28 @@ def graph_of_duckdb() -> None:
     Contributions.from_keys(relation)
 
 
+def text_of_rows() -> None:
+    """Rows of CSV without end, from Python."""
+    say("ready")
+    read_text(lambda: b"a,b\n" * 100_000)
+
+
+def text_of_one_row() -> None:
+    """A file that is one row without end, of which nothing is kept."""
+    say("ready")
+    read_text(b"/dev/zero")
+
+
+def read_text(place: Any) -> None:
+    """Pairs from this source."""
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return _core.text_keys([(place, 0, b"\n", [])], b",", [(b"p", 0)], [(b"e", 1)], 2)
+
+    Contributions.from_keys(Stream())
+
+
 def greedy_of_sorted() -> None:
     """One row that repeats, thirty billion times."""
     keys = np.zeros((2, 1 << 20), dtype=np.uint64)
@@ -77,6 +100,8 @@ JOBS: dict[str, Callable[[], None]] = {
         graph_of_many_batches,
         graph_of_one_element,
         graph_of_duckdb,
+        text_of_rows,
+        text_of_one_row,
         greedy_of_sorted,
         sampling,
     )

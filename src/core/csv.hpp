@@ -34,33 +34,63 @@ class CsvRows {
     // Calls row(fields) for each row; fields[i] belongs to places[i].
     template <class Row>
     void each(const Block& block, Row row) {
-        const std::string_view rows = block.rows();
-        const bool ascii = is_ascii(rows.data(), rows.size());
-        const char row_end = block.source->row_end;
-        const char* const end = rows.data() + rows.size();
-        for (const char* at = rows.data(); at != end; ++at) {
-            const char* const begin = at;
-            auto next = wanted_.begin();
-            for (int place = 0;; ++place, ++at) {
-                if (next == wanted_.end() && !block.quotes) {
-                    at = find(at, end, row_end);
-                    break;
-                }
-                const Raw raw = next_field(at, end, *block.source);
-                for (; next != wanted_.end() && next->first == place; ++next)
-                    fields_[next->second] = value(raw, ascii, scratch_[next->second]);
-                if (*at == row_end) break;
-            }
-            for (; next != wanted_.end(); ++next) fields_[next->second] = std::nullopt;
-            const auto size = static_cast<std::size_t>(at - begin);
-            const bool empty = size == 0 || (size == 1 && *begin == '\r' && block.source->drop_return);
-            if (!empty && size <= longest_row_) row(fields_);
-        }
+        source_ = block.source;
+        ascii_ = is_ascii(block.rows().data(), block.rows().size());
+        block.quotes ? each_quoted(block.rows(), row) : each_plain(block.rows(), row);
     }
 
     std::vector<Field>& fields() { return fields_; }
 
    private:
+    using Wanted = std::vector<std::pair<int, std::size_t>>::const_iterator;
+
+    template <class Row>
+    void each_quoted(std::string_view rows, Row row) {
+        const char* const end = rows.data() + rows.size();
+        for (const char* at = rows.data(); at != end; ++at) {
+            const char* const begin = at;
+            Wanted next = wanted_.begin();
+            for (int place = 0;; ++place, ++at) {
+                const Raw raw = next_field(at, end);
+                for (; next != wanted_.end() && next->first == place; ++next)
+                    fields_[next->second] = value(raw, scratch_[next->second]);
+                if (*at == source_->row_end) break;
+            }
+            end_row({begin, at}, next, row);
+        }
+    }
+
+    // Without quotes, delimiters and row ends are all there is to find, 64 bytes at a time.
+    template <class Row>
+    void each_plain(std::string_view rows, Row row) {
+        const char *begin = rows.data(), *field = begin;  // of the row, of the field
+        const char* const end = begin + rows.size();
+        Wanted next = wanted_.begin();
+        int place = 0;
+        for (const char* some = begin; some < end; some += 64) {
+            std::uint64_t found = borders(some);
+            if (end - some < 64) found &= (std::uint64_t{1} << (end - some)) - 1;
+            for (; found; found &= found - 1, ++place) {
+                const char* const at = some + std::countr_zero(found);
+                for (; next != wanted_.end() && next->first == place; ++next)
+                    fields_[next->second] = value(plain(field, at), scratch_[next->second]);
+                field = at + 1;
+                if (*at != source_->row_end) continue;
+                end_row({begin, at}, next, row);
+                begin = field;
+                next = wanted_.begin();
+                place = -1;
+            }
+        }
+    }
+
+    template <class Row>
+    void end_row(std::string_view bytes, Wanted next, Row& row) {
+        for (; next != wanted_.end(); ++next) fields_[next->second] = std::nullopt;
+        const bool empty = bytes.empty() || (source_->drop_return && bytes == "\r");
+        if (!empty && bytes.size() <= longest_row_) row(std::as_const(fields_));
+    }
+
     struct Raw {  // a field as it stands there
         std::string_view text;  // without its quotes
         std::string_view rest;  // what follows the closing one
@@ -68,40 +98,55 @@ class CsvRows {
     };
 
     // Moves `at` to the delimiter or the row end behind the field.
-    Raw next_field(const char*& at, const char* end, const Source& source) const {
-        Raw raw{{}, {}, *at == '"', false};
-        if (raw.quoted) {
-            const char* const begin = ++at;
-            while ((at = find(at, end, '"')) + 1 < end && at[1] == '"') {
-                raw.doubled = true;
-                at += 2;
-            }
-            raw.text = {begin, at};
-            ++at;
+    Raw next_field(const char*& at, const char* end) const {
+        if (*at != '"') {
+            const char* const begin = at;
+            at = field_end(at, end);
+            return plain(begin, at);
         }
-        const char* const begin = at;
-        at = field_end(at, source.row_end);
-        const bool returned = source.drop_return && *at == source.row_end && at > begin && at[-1] == '\r';
-        (raw.quoted ? raw.rest : raw.text) = {begin, at - returned};
+        Raw raw{{}, {}, true, false};
+        const char* const begin = ++at;
+        while ((at = find(at, end, '"')) + 1 < end && at[1] == '"') {
+            raw.doubled = true;
+            at += 2;
+        }
+        raw.text = {begin, at};
+        const char* const rest = ++at;
+        at = field_end(at, end);
+        raw.rest = plain(rest, at).text;
         return raw;
     }
 
-    // The next delimiter or row end. There is one: every block ends with a row.
-    const char* field_end(const char* at, char row_end) const {
-        constexpr std::uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-        static_assert(std::endian::native == std::endian::little);
-        const std::uint64_t delimiters = kOnes * static_cast<unsigned char>(delimiter_);
-        const std::uint64_t row_ends = kOnes * static_cast<unsigned char>(row_end);
-        for (;; at += 8) {
-            std::uint64_t word;
-            std::memcpy(&word, at, sizeof word);
-            const std::uint64_t a = word ^ delimiters, b = word ^ row_ends;
-            const std::uint64_t found = (((a - kOnes) & ~a) | ((b - kOnes) & ~b)) & kHighs;  // the lowest bit is right
-            if (found) return at + std::countr_zero(found) / 8;
-        }
+    // Up to the border at `end`, to which a '\r' may belong.
+    Raw plain(const char* begin, const char* end) const {
+        const bool returned = source_->drop_return && *end == source_->row_end && end > begin && end[-1] == '\r';
+        return {{begin, end - returned}, {}, false, false};
     }
 
-    static Field value(const Raw& raw, bool ascii, std::string& scratch) {
+    // The next delimiter or row end. There is one: every block ends with a row.
+    const char* field_end(const char* at, const char* end) const {
+        while (at + 1 < end && *at != delimiter_ && *at != source_->row_end) ++at;
+        return at;
+    }
+
+    // Which of these 64 bytes are delimiters or row ends: bit i for byte i.
+    std::uint64_t borders(const char* bytes) const {
+        constexpr std::uint64_t kOnes = 0x0101010101010101, kLow = 0x7F7F7F7F7F7F7F7F;
+        static_assert(std::endian::native == std::endian::little);
+        const std::uint64_t delimiters = kOnes * static_cast<unsigned char>(delimiter_);
+        const std::uint64_t row_ends = kOnes * static_cast<unsigned char>(source_->row_end);
+        const auto not_zero = [](std::uint64_t word) { return ((word & kLow) + kLow) | word; };  // in the high bits
+        std::uint64_t result = 0;
+        for (int i = 0; i < 8; ++i) {
+            std::uint64_t word;
+            std::memcpy(&word, bytes + 8 * i, sizeof word);
+            const std::uint64_t found = ~(not_zero(word ^ delimiters) & not_zero(word ^ row_ends)) & ~kLow;
+            result |= (found >> 7) * 0x0102040810204080 >> 56 << 8 * i;  // gathers the eight bits
+        }
+        return result;
+    }
+
+    Field value(const Raw& raw, std::string& scratch) const {
         if (!raw.quoted && raw.text.empty()) return std::nullopt;
         std::string_view text = raw.text;
         if (raw.doubled || !raw.rest.empty()) {
@@ -112,7 +157,7 @@ class CsvRows {
             }
             text = scratch.append(raw.rest);
         }
-        return ascii ? text : as_utf8(text, scratch);
+        return ascii_ ? text : as_utf8(text, scratch);
     }
 
     char delimiter_;
@@ -120,6 +165,8 @@ class CsvRows {
     std::vector<std::pair<int, std::size_t>> wanted_;  // (place, i), increasing
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
+    const Source* source_ = nullptr;  // of the block at hand
+    bool ascii_ = false;              // all its bytes are
 };
 
 }  // namespace dpdistinct

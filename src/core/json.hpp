@@ -21,7 +21,7 @@ class JsonLine {
    public:
     static constexpr std::size_t kDeepest = 1024;
 
-    // Reads the line; false if it is no object. values() belongs to it until the next call.
+    // Reads the line, to which value() belongs until the next call; false if it is no object.
     bool read(std::string_view line, const std::vector<std::string>& names) {
         found_.assign(names.size(), {});
         at_ = line.data();
@@ -30,7 +30,7 @@ class JsonLine {
         return object(names);
     }
 
-    // The value of the i-th name.
+    // The value of the i-th name, kept in the line or in `scratch`.
     Field value(std::size_t i, std::string& scratch) const {
         const std::string_view raw = found_[i];
         if (raw.empty() || raw == "null") return std::nullopt;
@@ -41,9 +41,9 @@ class JsonLine {
     // One pass without recursion: open_[d] says whether the bracket at depth d is one of an object.
     bool object(const std::vector<std::string>& names) {
         if (!take_bracket('{')) return false;
-        std::vector<std::size_t> asked;  // the names that the value at hand belongs to
-        const char* value = nullptr;     // where it begins
-        bool first = true;               // nothing since the bracket opened
+        asked_.clear();
+        const char* value = nullptr;  // where the value of the last name begins
+        bool first = true;            // nothing since the bracket opened
         while (depth_ > 0) {
             const bool named = open_[depth_ - 1];
             if (first && take(named ? '}' : ']')) {
@@ -56,7 +56,7 @@ class JsonLine {
                     if (depth_ == 1) {
                         const std::string_view name = text({key, at_}, scratch_);
                         for (std::size_t i = 0; i < names.size(); ++i)
-                            if (name == names[i]) asked.push_back(i);
+                            if (name == names[i]) asked_.push_back(i);
                     }
                     if (!take(':')) return false;
                 }
@@ -69,8 +69,8 @@ class JsonLine {
             // A value has ended, and with it perhaps the brackets around it.
             for (;;) {
                 if (depth_ == 1) {
-                    for (const std::size_t i : asked) found_[i] = {value, at_};
-                    asked.clear();
+                    for (const std::size_t i : asked_) found_[i] = {value, at_};
+                    asked_.clear();
                 }
                 if (depth_ == 0 || take(',')) break;
                 if (!take(open_[depth_ - 1] ? '}' : ']')) return false;
@@ -236,6 +236,7 @@ class JsonLine {
     std::size_t depth_ = 0;
     std::bitset<kDeepest> open_;
     std::vector<std::string_view> found_;
+    std::vector<std::size_t> asked_;  // the names that the value at hand belongs to
     std::string scratch_;
 };
 

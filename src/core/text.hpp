@@ -48,7 +48,7 @@ inline const char* find(const char* at, const char* end, char byte) {
 
 // Whole rows of one source, each with its end.
 struct Block {
-    static constexpr std::size_t kPadding = 16;  // so that words may be read beyond the end
+    static constexpr std::size_t kPadding = 64;  // so that words may be read beyond the end
 
     std::string_view rows() const { return {bytes.data() + begin, end - begin}; }
 

@@ -157,7 +157,9 @@ class TextStream {
             changed_.wait(lock);
         }
         *out = std::exchange(static_cast<ArrowArray&>(pieces_.front()->batch), ArrowArray{});
-        spare_.push_back(std::move(pieces_.front()->block));
+        Block& used = pieces_.front()->block;
+        in_flight_ -= used.bytes.size();
+        if (used.bytes.size() <= 2 * (query_.block + Block::kPadding)) spare_.push_back(std::move(used));
         pieces_.pop_front();
         lock.unlock();
         changed_.notify_all();
@@ -181,17 +183,14 @@ class TextStream {
 
     // One step, if there is one to do: to cut a block while few of them wait, or to read one.
     bool work(std::unique_lock<std::mutex>& lock, bool reader) {
-        const bool may_cut = !cutting_ && !cutter_.at_end() && (reader || cutter_.any_thread()) &&
-                             pieces_.size() < 2 * std::size_t{query_.threads};
-        if (may_cut && waiting_.size() < query_.threads) {
-            cut(lock);
-        } else if (!waiting_.empty()) {
-            Piece* const piece = waiting_.front();
-            waiting_.pop_front();
-            unlocked(lock, [&] { static_cast<ArrowArray&>(piece->batch) = make_.batch(piece->block, query_); });
-            piece->ready = true;
-        } else {
-            return false;
+        const bool room = pieces_.size() < 2 * std::size_t{query_.threads} && in_flight_ < kMostInFlight;
+        const bool may_cut = !cutting_ && !cutter_.at_end() && (reader || cutter_.any_thread()) && room;
+        const bool cuts = may_cut && waiting_.size() < query_.threads;
+        if (!cuts && waiting_.empty()) return false;
+        try {
+            cuts ? cut(lock) : read(lock);
+        } catch (...) {
+            failure_ = std::current_exception();
         }
         changed_.notify_all();
         return true;
@@ -206,22 +205,29 @@ class TextStream {
         cutting_ = true;
         unlocked(lock, [&] { cutter_.cut(piece->block); });
         cutting_ = false;
+        in_flight_ += piece->block.bytes.size();
         waiting_.push_back(piece.get());
         pieces_.push_back(std::move(piece));
     }
 
-    template <class Step>
-    void unlocked(std::unique_lock<std::mutex>& lock, Step step) {
-        lock.unlock();
-        std::exception_ptr failure;
-        try {
-            step();
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        lock.lock();
-        if (!failure_) failure_ = failure;
+    void read(std::unique_lock<std::mutex>& lock) {
+        Piece& piece = *waiting_.front();
+        waiting_.pop_front();
+        unlocked(lock, [&] { static_cast<ArrowArray&>(piece.batch) = make_.batch(piece.block, query_); });
+        piece.ready = true;
     }
+
+    template <class Step>
+    static void unlocked(std::unique_lock<std::mutex>& lock, Step step) {
+        struct Unlocked {
+            explicit Unlocked(std::unique_lock<std::mutex>& given) : lock(given) { lock.unlock(); }
+            ~Unlocked() { lock.lock(); }
+            std::unique_lock<std::mutex>& lock;
+        } unlocked_now(lock);
+        step();
+    }
+
+    static constexpr std::size_t kMostInFlight = std::size_t{256} << 20;  // for blocks that long rows have swollen
 
     const TextQuery query_;
     const Make make_;
@@ -231,6 +237,7 @@ class TextStream {
     bool cutting_ = false;
     std::deque<std::unique_ptr<Piece>> pieces_;  // in the order of the rows
     std::deque<Piece*> waiting_;                 // those whose blocks nobody has begun to read
+    std::size_t in_flight_ = 0;                  // bytes of their blocks
     std::vector<Block> spare_;                   // for their memory
     std::exception_ptr failure_;
     bool stopped_ = false;
