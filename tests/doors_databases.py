@@ -6,6 +6,7 @@ SQLite lets every value have a type of its own. In PostgreSQL and DuckDB the val
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -207,3 +208,63 @@ def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
 
 for kind_name in KINDS:
     DOORS[f"kind: {kind_name}"] = lambda rng, folder, name=kind_name: kind_scene(rng, folder, name)  # type: ignore[misc]
+
+
+# Folders whose names are values
+
+FOLDER_NAMES = [
+    "",
+    " ",
+    ".",
+    "..",
+    "a=b",
+    "a/b",
+    "%",
+    "%2F",
+    "\n",
+    "*",
+    "[a]",
+    "?",
+    "'",
+    '"',
+    "é",
+    "#",
+    "person=x",
+]
+FOLDER_NAMES += [
+    "x.parquet",
+    ".parquet",
+    "NULL",
+    "__HIVE_DEFAULT_PARTITION__",
+    "_hidden",
+    ".hidden",
+    "a" * 200,
+    "\\",
+]
+
+
+@door("hive folder of values")
+def folders_of_values(rng: random.Random, folder: Path) -> Scene:
+    """Partitioned by the person or by the element: the enemy names a folder."""
+    by = rng.choice(["person", "element"])
+    known = [*honest_pairs(rng, people=6, elements=8)[:30], (0, 0)]
+
+    def write(rows: list[tuple[str | None, str | None]]) -> Path:
+        shutil.rmtree(folder / "hive", ignore_errors=True)
+        with duckdb.connect(config={"threads": "1"}) as connection:
+            connection.execute("CREATE TABLE visits (person VARCHAR, element VARCHAR)")
+            connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)
+            connection.execute(f"COPY visits TO '{folder / 'hive'}' (FORMAT parquet, PARTITION_BY ({by}))")
+        return folder / "hive"
+
+    def name() -> str | None:
+        return rng.choice([None, *FOLDER_NAMES])
+
+    return Scene(
+        label=f"by {by}",
+        honest=[(f"person {p}", f"element {e}") for p, e in known],
+        known=known,
+        enemy=lambda: enemy_pairs(rng, name, name),
+        write=write,
+        how={**SIDES, "threads": 1},
+    )
