@@ -9,6 +9,7 @@ import random
 import shutil
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,12 @@ SQL: dict[str, tuple[str, list[str]]] = {  # honest value number {}, and odd one
 FEW = {"BOOLEAN", "ENUM('z', 'y', 'x', 'w', 'v')"}
 
 
+@cache
+def shared_connection() -> duckdb.DuckDBPyConnection:
+    """One for all tables: to start a database takes longer than to read from it."""
+    return duckdb.connect(config={"threads": "1"})
+
+
 def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
     kind = KINDS[name]
     sides = rng.choice([k for k in SQL if k not in FEW]), rng.choice(list(SQL))
@@ -177,15 +184,21 @@ def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
     def write(rows: list[tuple[str | None, str | None]]) -> Any:
         for leftover in sorted(folder.rglob("*"), reverse=True):
             leftover.rmdir() if leftover.is_dir() else leftover.unlink()
-        connection = duckdb.connect(config={"threads": "1"})
-        connection.execute(f"CREATE TABLE visits (person {sides[0]}, element {sides[1]}, part INTEGER)")
         values = [
             f"({person or 'NULL'}::{sides[0]}, {element or 'NULL'}::{sides[1]}, {i % 3})"
             for i, (person, element) in enumerate(rows)
         ]
-        for begin in range(0, len(values), 500):
-            connection.execute(f"INSERT INTO visits VALUES {', '.join(values[begin : begin + 500])}")
-        return kind.write(connection, folder)
+        try:
+            connection = shared_connection()
+            connection.execute(
+                f"CREATE OR REPLACE TABLE visits (person {sides[0]}, element {sides[1]}, part INTEGER)"
+            )
+            for begin in range(0, len(values), 500):
+                connection.execute(f"INSERT INTO visits VALUES {', '.join(values[begin : begin + 500])}")
+            return kind.write(connection, folder)
+        except Exception:
+            shared_connection.cache_clear()  # a file may still be attached
+            raise
 
     def honest(side: str, number: int) -> str:
         return f"({SQL[side][0].format(number)})"
