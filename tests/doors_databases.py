@@ -6,8 +6,10 @@ SQLite lets every value have a type of its own. In PostgreSQL and DuckDB the val
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +171,12 @@ SQL: dict[str, tuple[str, list[str]]] = {  # honest value number {}, and odd one
 FEW = {"BOOLEAN", "ENUM('z', 'y', 'x', 'w', 'v')"}
 
 
+@cache
+def shared_connection() -> duckdb.DuckDBPyConnection:
+    """One for all tables: to start a database takes longer than to read from it."""
+    return duckdb.connect(config={"threads": "1"})
+
+
 def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
     kind = KINDS[name]
     sides = rng.choice([k for k in SQL if k not in FEW]), rng.choice(list(SQL))
@@ -176,15 +184,21 @@ def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
     def write(rows: list[tuple[str | None, str | None]]) -> Any:
         for leftover in sorted(folder.rglob("*"), reverse=True):
             leftover.rmdir() if leftover.is_dir() else leftover.unlink()
-        connection = duckdb.connect(config={"threads": "1"})
-        connection.execute(f"CREATE TABLE visits (person {sides[0]}, element {sides[1]}, part INTEGER)")
         values = [
             f"({person or 'NULL'}::{sides[0]}, {element or 'NULL'}::{sides[1]}, {i % 3})"
             for i, (person, element) in enumerate(rows)
         ]
-        for begin in range(0, len(values), 500):
-            connection.execute(f"INSERT INTO visits VALUES {', '.join(values[begin : begin + 500])}")
-        return kind.write(connection, folder)
+        try:
+            connection = shared_connection()
+            connection.execute(
+                f"CREATE OR REPLACE TABLE visits (person {sides[0]}, element {sides[1]}, part INTEGER)"
+            )
+            for begin in range(0, len(values), 500):
+                connection.execute(f"INSERT INTO visits VALUES {', '.join(values[begin : begin + 500])}")
+            return kind.write(connection, folder)
+        except Exception:
+            shared_connection.cache_clear()  # a file may still be attached
+            raise
 
     def honest(side: str, number: int) -> str:
         return f"({SQL[side][0].format(number)})"
@@ -207,3 +221,63 @@ def kind_scene(rng: random.Random, folder: Path, name: str) -> Scene:
 
 for kind_name in KINDS:
     DOORS[f"kind: {kind_name}"] = lambda rng, folder, name=kind_name: kind_scene(rng, folder, name)  # type: ignore[misc]
+
+
+# Folders whose names are values
+
+FOLDER_NAMES = [
+    "",
+    " ",
+    ".",
+    "..",
+    "a=b",
+    "a/b",
+    "%",
+    "%2F",
+    "\n",
+    "*",
+    "[a]",
+    "?",
+    "'",
+    '"',
+    "é",
+    "#",
+    "person=x",
+]
+FOLDER_NAMES += [
+    "x.parquet",
+    ".parquet",
+    "NULL",
+    "__HIVE_DEFAULT_PARTITION__",
+    "_hidden",
+    ".hidden",
+    "a" * 200,
+    "\\",
+]
+
+
+@door("hive folder of values")
+def folders_of_values(rng: random.Random, folder: Path) -> Scene:
+    """Partitioned by the person or by the element: the enemy names a folder."""
+    by = rng.choice(["person", "element"])
+    known = [*honest_pairs(rng, people=6, elements=8)[:30], (0, 0)]
+
+    def write(rows: list[tuple[str | None, str | None]]) -> Path:
+        shutil.rmtree(folder / "hive", ignore_errors=True)
+        with duckdb.connect(config={"threads": "1"}) as connection:
+            connection.execute("CREATE TABLE visits (person VARCHAR, element VARCHAR)")
+            connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)
+            connection.execute(f"COPY visits TO '{folder / 'hive'}' (FORMAT parquet, PARTITION_BY ({by}))")
+        return folder / "hive"
+
+    def name() -> str | None:
+        return rng.choice([None, *FOLDER_NAMES])
+
+    return Scene(
+        label=f"by {by}",
+        honest=[(f"person {p}", f"element {e}") for p, e in known],
+        known=known,
+        enemy=lambda: enemy_pairs(rng, name, name),
+        write=write,
+        how={**SIDES, "threads": 1},
+    )

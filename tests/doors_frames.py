@@ -251,3 +251,61 @@ def parquet_files(rng: random.Random, folder: Path) -> Scene:
 
     honest = [(column.honest(p), column.honest(e), False) for p, e in known]
     return Scene(f"{name}, {width}", honest, enemy, write, known, {**SIDES, "threads": 1})
+
+
+NUMPY: dict[str, Typed] = {
+    **{
+        kind: Typed(lambda v, kind=kind: np.array(v, dtype=kind), lambda i: 1000 + i, [0, 1, 7, 2**15 - 1])
+        for kind in ("<i2", ">i4", ">i8", "u8", ">u2")
+    },
+    **{
+        kind: Typed(lambda v, kind=kind: np.array(v, dtype=kind), lambda i: 1000.0 + i, FLOATS[:6])
+        for kind in ("f2", ">f4", "f4", "f8", ">f8")
+    },
+    **{
+        f"M8[{unit}]": Typed(
+            lambda v, u=unit: np.array(v, dtype="i8").view(f"M8[{u}]"), lambda i: 1000 + i, MOMENTS
+        )
+        for unit in ("Y", "M", "W", "D", "h", "s", "ns", "as")
+    },
+    "m8[s]": Typed(lambda v: np.array(v, dtype="i8").view("m8[s]"), lambda i: 1000 + i, MOMENTS),
+    "?": Typed(lambda v: np.array(v, dtype="?"), lambda i: True, [False]),
+    "S": Typed(
+        lambda v: np.array(v, dtype="S"), lambda i: b"honest %d" % i, [b"", b"x", b"\xff", b"x" * 999]
+    ),
+    "U": Typed(
+        lambda v: np.array(v, dtype="U"), lambda i: f"honest {i}", ["", "x", "\ud800", "x" * 999, "a\0b"]
+    ),
+    "T": Typed(
+        lambda v: np.array(v, dtype=np.dtypes.StringDType(na_object=None)),
+        lambda i: f"honest {i}",
+        [None, "", "x", "a\0b", "x" * 999],
+    ),
+    "c16": Typed(lambda v: np.array(v, dtype="c16"), lambda i: 1000 + 1j * i, [0j, complex("nan")]),
+    "g": Typed(lambda v: np.array(v, dtype="g"), lambda i: 1000 + i, [0, 0.1, float("nan")]),
+}
+FEW |= {"?"}
+NOT_SURE |= {"c16", "g", "m8[s]"}
+
+
+@door("from_pairs of NumPy arrays")
+def pairs_of_numpy(rng: random.Random, folder: Path) -> Scene:
+    """Contiguous, strided or masked: under the mask lies what the enemy wrote."""
+    scene, sides = typed_scene(rng, NUMPY)
+    layout = rng.choice(["plain", "strided", "masked"])
+    scene["label"] += f", {layout}"
+    honest = {id(row) for row in scene["honest"]}
+
+    def read(both: list[Any], **how: Any) -> Contributions:
+        return Contributions.from_pairs(*both, **how)
+
+    def write(rows: list[tuple[Any, Any]]) -> list[Any]:
+        arrays = sides(rows)
+        if layout == "strided":
+            return [np.repeat(array, 2)[::2] for array in arrays]
+        if layout == "masked":
+            hidden = [id(row) not in honest for row in rows]
+            return [np.ma.masked_array(array, mask=hidden) for array in arrays]
+        return arrays
+
+    return Scene(**scene, write=write, read=read, how={"threads": 1})

@@ -316,3 +316,22 @@ def pairs_of_objects(rng: random.Random, folder: Path) -> Scene:
 @door("pandas objects")
 def pandas_objects(rng: random.Random, folder: Path) -> Scene:
     return Scene(**object_scene(rng), write=frame, how=SIDES)
+
+
+@door("pandas objects beside")
+def pandas_objects_beside(rng: random.Random, folder: Path) -> Scene:
+    """The odd values stand in a column that nobody asks for."""
+    known = honest_pairs(rng)
+
+    def write(rows: list[tuple[str, str, Any]]) -> pd.DataFrame:
+        table = frame([row[:2] for row in rows])
+        return table.assign(note=series([row[2] for row in rows]))
+
+    return Scene(
+        label="str and str",
+        honest=[(f"person {p}", f"element {e}", "note") for p, e in known],
+        known=known,
+        enemy=lambda: [("enemy", "own", rng.choice(ODD)()) for _ in range(rng.choice([1, 5]))],
+        write=write,
+        how=SIDES,
+    )

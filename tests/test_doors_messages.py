@@ -198,3 +198,14 @@ def test_no_example_reads_a_text_file_with_types_guessed_from_rows(page: Path) -
     texts = [page.read_text()] if page.suffix == ".py" else blocks(page)
     for arguments in GUESSES.findall("\n".join(texts)):
         assert ALL_TEXT.search(arguments), arguments
+
+
+CASTS = re.compile(r"\w::[A-Z]|(?<!TRY_)\bCAST\(", re.IGNORECASE)
+PROSE = [page for page in PAGES if page.suffix == ".md"]
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_no_query_of_the_documentation_fails_for_the_text_of_one_row(page: Path) -> None:
+    # A cast of text that is no number is an error; TRY_CAST leaves out that row alone.
+    for query in re.findall(r"SELECT [^`\"]*", page.read_text()):
+        assert not CASTS.search(query), query

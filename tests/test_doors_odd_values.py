@@ -189,3 +189,20 @@ def test_an_odd_object_in_an_array_of_json_stands_alone(kind: str, tmp_path: Pat
         return path
 
     assert_law(write, HONEST, [OBJECTS[kind]])
+
+
+@pytest.mark.parametrize("name", ["visits.csv", "visits.jsonl"])
+def test_a_value_larger_than_the_memory_is_a_value_or_left_out(name: str, tmp_path: Path) -> None:
+    def write(rows: list[tuple[str, str]]) -> Path:
+        with (tmp_path / name).open("w") as file:
+            if name.endswith("csv"):
+                file.write("person,element\n")
+                file.writelines(f'{person},"{element}"\n' for person, element in rows)
+            else:
+                file.writelines(f'{{"person": "{p}", "element": "{e}"}}\n' for p, e in rows)
+        return tmp_path / name
+
+    honest = [(f"person {i}", f"element {i}") for i in range(20)]
+    how = {**SIDES, "memory_limit": "60MB", "threads": 1}
+    assert_law(write, honest, [("enemy", "x" * (80 << 20))], **how)
+    assert read(write(honest), **how).elements == 20

@@ -15,13 +15,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from doors import SIDES, assert_law
-from doors_objects import BrokenZone, Lies, LyingText, NoAttributes, Raises, frame
+from doors_objects import BrokenZone, Lies, LyingText, NoAttributes, Raises, frame, object_array
 from doors_text import compressed
 from dpdistinct import Contributions, Curve, InputError, matching_curve, read
 from exact import branches, loss, parameters
+from keyed import SECRET
 
 NESTED = "convert it to text, or name several columns"
 
@@ -338,3 +340,33 @@ def test_an_odd_object_is_a_value_or_missing(kind: str, door: str) -> None:
 def test_an_object_with_many_texts_is_no_crowd() -> None:
     honest, enemy = [(f"person {i}", f"element {i}") for i in range(9)], Lies()
     assert_law(frame, honest, [(enemy, f"own {i}") for i in range(9)])
+
+
+def test_an_odd_object_in_a_column_that_nobody_asks_for_does_nothing() -> None:
+    def write(rows: list[tuple[str, str, Any]]) -> pd.DataFrame:
+        return frame([row[:2] for row in rows]).assign(note=object_array([row[2] for row in rows]))
+
+    honest = [(f"person {i}", f"element {i}", "note") for i in range(9)]
+    for kind in ODD:
+        assert_law(write, honest, [("enemy", "own", ODD[kind]())])
+
+
+def test_a_value_that_names_a_folder_like_a_file_is_a_value(tmp_path: Path) -> None:
+    def write(rows: list[tuple[str, str]]) -> Path:
+        for person, element in rows:
+            folder = tmp_path / "hive" / f"person={person}"
+            folder.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"element": [element]}), folder / "data.parquet")
+        return tmp_path / "hive"
+
+    assert_law(write, [(f"person {i}", f"element {i}") for i in range(5)], [("enemy.parquet", "own")])
+
+
+def test_no_message_shows_a_value_that_names_a_folder(tmp_path: Path) -> None:
+    for i in range(3):
+        folder = tmp_path / "hive" / f"person={SECRET} {i}"
+        folder.mkdir(parents=True)
+        (folder / "data.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "hive", **SIDES)
+    assert SECRET not in str(caught.value)
