@@ -61,6 +61,12 @@ def numpy_type(dtype: str, honest: Callable[[int], Any], odd: list[Any]) -> Type
     return Typed(lambda values: pd.Series(np.array(values, dtype=dtype)), honest, odd)
 
 
+def unsigned(values: list[Any]) -> pd.Series:
+    """Made from its parts: from a list with a value of 2^63, pandas itself goes by way of floats."""
+    numbers = np.array([0 if value is None else value for value in values], dtype=np.uint64)
+    return pd.Series(pd.arrays.IntegerArray(numbers, np.array([value is None for value in values], dtype=bool)))
+
+
 def categories(values: list[Any]) -> pd.Series:
     """Categories in the order of the rows, so that the enemy decides it."""
     there = [value for value in dict.fromkeys(values) if value is not None]
@@ -79,7 +85,7 @@ PANDAS: dict[str, Typed] = {
         f"Int{b}": pandas_type(f"Int{b}", lambda i, b=b: 2 ** (b - 4) + i, [None, *extremes(b)[:4], 0, -1])
         for b in (16, 32, 64)
     },
-    "UInt64": pandas_type("UInt64", lambda i: 2**62 + i, [None, 0, 2**64 - 1, 2**63]),
+    "UInt64": Typed(unsigned, lambda i: 2**62 + i, [None, 0, 2**64 - 1, 2**63]),
     "int64": numpy_type("i8", lambda i: MANY + i, [0, -1, 2**63 - 1, -(2**63), 2**53 + 1]),
     "uint64": numpy_type("u8", lambda i: MANY + i, [0, 2**63, 2**64 - 1]),
     "float64": numpy_type("f8", lambda i: 1000.5 + i, FLOATS),

@@ -231,7 +231,8 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
 def _matches(place: str) -> list[str]:
     """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
     if os.path.isdir(place):
-        found = sorted(glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True))
+        inside = glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True)
+        found = sorted(path for path in inside if os.path.isfile(path))  # a folder may be called so, too
         if not found:
             raise FileError(f"no Parquet file in the folder {short(place)}")
     elif os.path.isfile(place):

@@ -213,7 +213,7 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
             unsafe[name] = (
                 "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
             )
-        if kinds.setdefault(name, str(kind)) != str(kind):
+        if logical != "NullType()" and kinds.setdefault(name, str(kind)) != str(kind):
             unsafe[name] = "has different types in different files; write them with one type"
     return unsafe
 

@@ -41,12 +41,19 @@ def canonical(value: Any) -> bytes | None:
         return None
 
 
+# The methods are those of the types themselves: a subclass may say something else each time it is asked.
+
+
 def _text(value: str) -> bytes:
-    return value.encode("utf-8", "backslashreplace")  # lone surrogates have no UTF-8
+    return str.encode(value, "utf-8", "backslashreplace")  # lone surrogates have no UTF-8
+
+
+def _whole(value: Any) -> int:
+    return int.__int__(value) if isinstance(value, int) else int(value)
 
 
 def _integer(value: Any) -> bytes:
-    number = int(value)
+    number = _whole(value)
     if -(2**63) <= number < 2**63:
         return struct.pack("<q", number)
     bits = (number if number >= 0 else ~number).bit_length() + 1
@@ -54,14 +61,14 @@ def _integer(value: Any) -> bytes:
 
 
 def _float(value: Any) -> bytes | None:
-    number = float(value)
+    number = float.__float__(value) if isinstance(value, float) else float(value)
     return None if number != number else struct.pack("<d", number + 0.0)
 
 
 def _decimal(value: decimal.Decimal) -> bytes | None:
-    if value.is_nan():
+    sign, digits, exponent = decimal.Decimal.as_tuple(value)
+    if exponent in ("n", "N"):
         return None
-    sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
         return b"-Infinity" if sign else b"Infinity"
     number = "".join(map(str, digits)).lstrip("0")
@@ -98,7 +105,7 @@ def _numpy_time(value: Any) -> bytes | None:
 
 _RULES: tuple[tuple[type | tuple[type, ...], Callable[[Any], bytes | None]], ...] = (
     (str, _text),
-    ((bytes, bytearray), bytes),
+    ((bytes, bytearray), lambda value: memoryview(value).tobytes()),
     ((bool, np.bool_), lambda value: struct.pack("<i", bool(value))),
     ((np.datetime64, np.timedelta64), _numpy_time),
     ((int, np.integer), _integer),
@@ -122,17 +129,18 @@ def text_of(value: Any) -> str | None:
     form = canonical(value)
     if form is None:
         return None
-    if isinstance(value, str):
-        return form.decode()
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, str | bytes | bytearray | decimal.Decimal | uuid.UUID):
         return form.decode("utf-8", "backslashreplace")
-    if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
-        return str(EPOCH.replace(tzinfo=datetime.UTC) + (value - EPOCH.replace(tzinfo=datetime.UTC)))
-    if isinstance(value, decimal.Decimal):
-        return form.decode()
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, int | np.integer):
+        number = _whole(value)
+        return str(number) if number.bit_length() < 4096 else hex(number)
     if isinstance(value, float | np.floating):
-        return repr(float(value) + 0.0)
-    return str(value) if not isinstance(value, int) or value.bit_length() < 4096 else hex(value)
+        return repr(struct.unpack("<d", form)[0])
+    if isinstance(value, datetime.datetime):
+        return str(EPOCH + MICROSECOND * struct.unpack("<q", form[:8])[0]) + form[8:].hex()
+    return str(value)
 
 
 class Column:
