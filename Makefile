@@ -20,7 +20,7 @@ test-all: $(STAMP) lint test-spark
 test-spark: $(STAMP)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test,spark]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py
+	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -44,7 +44,7 @@ library = $(shell $${CXX:-g++} -print-file-name=$(1))
 SANITIZED := LD_PRELOAD="$(call library,libasan.so) $(call library,libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 ARROW_DEFAULT_MEMORY_POOL=system $(SANITIZE)/bin/python
 # These put a library of their own first, or start a server that does not start behind ours.
-NOT_SANITIZED := --ignore tests/test_postgresql.py \
+NOT_SANITIZED := --ignore tests/test_postgresql.py --ignore tests/test_doors_postgresql.py \
 	--deselect tests/test_ledger.py::test_death_at_every_write_loses_no_debit_and_gives_one_answer \
 	--deselect tests/test_ledger.py::test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them
 sanitize:

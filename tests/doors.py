@@ -145,6 +145,7 @@ class LawError(AssertionError):
 
 def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
     """One table against some enemies. Returns how many pairs of neighbours were compared."""
+    assert folder.is_dir()  # without it nothing can be written, and nothing would be compared
     rng = random.Random(f"{seed}/{name}/{number}")
     scene = DOORS[name](rng, folder)
     # Only what is read by `dpdistinct.read` can be released from the same source, and once.
