@@ -64,7 +64,9 @@ def pandas_column(values: Any, name: str) -> Any:
 
     if isinstance(values, pandas.DataFrame):
         raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
-    values = pandas.Series(values)
+    if isinstance(values, pandas.arrays.NumpyExtensionArray):
+        values = values.to_numpy()
+    values = pandas.Series(values, dtype=values.dtype)  # without it, pandas looks for a type in the rows
     dtype = values.dtype
     if isinstance(dtype, np.dtype):
         return column_of_array(values.to_numpy(), name)

@@ -25,6 +25,7 @@ from dpdistinct.errors import ColumnError, ParameterError
 from dpdistinct.streams import read_stream
 
 EPOCH = datetime.datetime(1970, 1, 1)
+ZONES = {"datetime", "zoneinfo", "pytz", "dateutil", "pandas"}  # where time zones come from
 MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -79,7 +80,8 @@ def _decimal(value: decimal.Decimal) -> bytes | None:
 
 
 def _moment(value: datetime.datetime) -> bytes | None:
-    if value != value:  # pandas.NaT
+    zone = type(value.tzinfo).__module__.partition(".")[0]
+    if value != value or (value.tzinfo is not None and zone not in ZONES):  # pandas.NaT
         return None
     since = value.replace(tzinfo=None) - EPOCH
     since -= value.utcoffset() or datetime.timedelta()
