@@ -64,7 +64,9 @@ def numpy_type(dtype: str, honest: Callable[[int], Any], odd: list[Any]) -> Type
 def unsigned(values: list[Any]) -> pd.Series:
     """Made from its parts: from a list with a value of 2^63, pandas itself goes by way of floats."""
     numbers = np.array([0 if value is None else value for value in values], dtype=np.uint64)
-    return pd.Series(pd.arrays.IntegerArray(numbers, np.array([value is None for value in values], dtype=bool)))
+    return pd.Series(
+        pd.arrays.IntegerArray(numbers, np.array([value is None for value in values], dtype=bool))
+    )
 
 
 def categories(values: list[Any]) -> pd.Series:

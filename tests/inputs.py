@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -245,9 +244,7 @@ KINDS: dict[str, Kind] = {
     "Arrow stream": Kind(lambda connection, _: connection.table("visits").to_arrow_table().to_reader(7)),
     "DuckDB relation": Kind(lambda connection, _: connection.table("visits")),
     "SELECT over CSV": Kind(copied("visits.csv", "HEADER"), PAIRS),
-    "SELECT over JSON lines": Kind(
-        copied("visits.jsonl", "FORMAT json"), PAIRS, ["element", "person"]
-    ),
+    "SELECT over JSON lines": Kind(copied("visits.jsonl", "FORMAT json"), PAIRS, ["element", "person"]),
     "SELECT over Parquet": Kind(copied("visits.parquet", "FORMAT parquet"), IN_OTHER_WORDS),
     "SELECT over a DuckDB file": Kind(duckdb_file, "SELECT element, person FROM visits WHERE part < 3"),
     "SELECT over a SQLite file": Kind(sqlite_file, PAIRS),

@@ -118,7 +118,9 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 
 def test_the_page_names_nothing_that_is_not_public() -> None:
-    names = {name for name in sections_of_api() if name in dpdistinct.__all__ or re.search("[_A-Z]\\w+$", name)}
+    names = {
+        name for name in sections_of_api() if name in dpdistinct.__all__ or re.search("[_A-Z]\\w+$", name)
+    }
     assert {name for name in names if " " not in name} - {"Errors"} == set(dpdistinct.__all__)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from doors import SIDES, assert_law
+from doors import SIDES, UnwritableError, assert_law
 from doors_arrow import COLUMNS
 from dpdistinct import Contributions, read
 
@@ -54,7 +54,10 @@ def check(name: str, make: Callable[[pa.Table], Any], odd: Any, **how: Any) -> N
     """An odd element, and rows of nobody with it."""
     honest = [(f"person {i}", COLUMNS[name].honest(i)) for i in range(20)]
     enemy = [("enemy", odd), (None, odd), ("enemy", None)]
-    assert_law(lambda rows: make(table_of(rows, name)), honest, enemy, **how)
+    try:
+        assert_law(lambda rows: make(table_of(rows, name)), honest, enemy, **how)
+    except UnwritableError:
+        pytest.skip("the library that writes the file refuses the value")
 
 
 @pytest.mark.parametrize("schema", [True, False], ids=["schema of Arrow", "plain schema"])

@@ -42,7 +42,8 @@ def in_memory(source: Any, sql: str | None, columns: list[str] | None) -> dpdist
 
 
 @pytest.mark.parametrize(
-    ("kind", "column"), [*((kind, "VARCHAR") for kind in KINDS), *(("Arrow table", column) for column in TYPES)]
+    ("kind", "column"),
+    [*((kind, "VARCHAR") for kind in KINDS), *(("Arrow table", column) for column in TYPES)],
 )
 def test_sorting_on_disk_gives_the_curve_of_memory(kind: str, column: str, tmp_path: Path) -> None:
     curves = []

@@ -21,7 +21,9 @@ SECONDS = 2.0  # within which the command must be gone
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table that takes a while to sort on disk."""
     path = tmp_path_factory.mktemp("large") / "large.parquet"
-    duckdb.sql("SELECT i % 100003 AS person, hash(i) AS element FROM range(20_000_000) t(i)").write_parquet(str(path))
+    duckdb.sql("SELECT i % 100003 AS person, hash(i) AS element FROM range(20_000_000) t(i)").write_parquet(
+        str(path)
+    )
     return path
 
 

@@ -35,8 +35,8 @@ from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import explode
 
-import dpdistinct.spark
 import dpdistinct.sources.sparkio
+import dpdistinct.spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -102,7 +102,9 @@ def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Pa
     df = spark.read.parquet(path)
     check_reading(kind, df, read=dpdistinct.spark.read)
     table = pq.read_table(path)  # Parquet has not all types of the table
-    assert curve_of(dpdistinct.spark.greedy_curve(df, **SIDES)) == curve_of(greedy_curve(dpdistinct.read(table, **SIDES)))
+    assert curve_of(dpdistinct.spark.greedy_curve(df, **SIDES)) == curve_of(
+        greedy_curve(dpdistinct.read(table, **SIDES))
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpdistinct
-from dpdistinct import ColumnError, Contributions, FileError, InputError, ParameterError, greedy_curve, matching_curve, read
+from dpdistinct import (
+    ColumnError,
+    Contributions,
+    FileError,
+    InputError,
+    ParameterError,
+    greedy_curve,
+    matching_curve,
+    read,
+)
 from dpdistinct.errors import constant_error
 from dpdistinct.query import check_query
 from dpdistinct.resources import check_resources
@@ -42,7 +51,9 @@ CORE_KINDS = {"CSV", "SQLite file", "pandas", "Polars", "Arrow table"}
 PARQUET_REFUSED = {"TIME", "TIMESTAMP_MS"}
 REFUSED = dict.fromkeys(("Parquet", "Parquet glob", "Parquet list", "hive folder"), PARQUET_REFUSED)
 # Where the input has another type than the table there are the same counts, but other keys.
-TEXT_KINDS = {kind for kind in KINDS if any(word in kind for word in ("CSV", "JSON", "TSV", "semicolons", "all quoted"))}
+TEXT_KINDS = {
+    kind for kind in KINDS if any(word in kind for word in ("CSV", "JSON", "TSV", "semicolons", "all quoted"))
+}
 WITH_NUMBERS_ONLY = {kind for kind in KINDS if "SQLite" in kind}
 WITHOUT_LONG_INTEGERS = {kind for kind in KINDS if "DuckDB" not in kind and "relation" not in kind}
 OF_NUMPY = {"pandas", "SELECT over pandas"}

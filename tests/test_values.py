@@ -119,7 +119,9 @@ def test_a_decimal_has_one_key_in_every_arrow_width(values: list[Decimal]) -> No
     expected = [expected_key("person", integer(int(v * 1000))) for v in values]
     for kind in (pa.decimal128(18, 3), pa.decimal64(18, 3)):
         table = pa.table({"a": pa.array(values, kind), "b": pa.array(values, kind)})
-        assert [p for p, _ in keys_of(Offered(_core.key_stream(table.__arrow_c_stream__(), [0], [1])))] == expected
+        assert [
+            p for p, _ in keys_of(Offered(_core.key_stream(table.__arrow_c_stream__(), [0], [1])))
+        ] == expected
 
 
 class Offered:

@@ -34,7 +34,7 @@ app.add_typer(ledger_app, name="ledger")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files or globs (CSV, TSV, JSON lines, Parquet, .gz, .zst; DuckDB, SQLite), or a postgresql:// URL.",
+        help="Files or globs (CSV, TSV, JSON lines, Parquet, .gz, .zst; DuckDB, SQLite), or postgresql:// URL.",
         show_default=False,
     ),
 ]
@@ -154,7 +154,7 @@ def count(
 
             asked = vars(parameters) | query.identity()
             release = Ledger(ledger).release(
-                dataset, asked, parameters.epsilon, compute, request_id=request_id  # type: ignore[arg-type]
+                str(dataset), asked, parameters.epsilon, compute, request_id=request_id
             )
     typer.echo(release.to_json() if as_json else str(release))
 

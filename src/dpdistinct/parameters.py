@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
 from operator import index
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from dpdistinct.errors import ParameterError, shown
 
@@ -37,14 +37,18 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(f"epsilon must lie in [0.000001, 1000], got {shown(epsilon)}; try 1 or 0.5")
     exact_beta = exact("beta", beta, hint="0.05 gives a 95% lower bound")
     if not Fraction(1, 10**12) <= exact_beta < Fraction(1, 2):
-        raise ParameterError(f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound")
-    if not isinstance(method, str) or method not in get_args(Method):
+        raise ParameterError(
+            f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound"
+        )
+    if type(method) is not str or method not in get_args(Method):
         raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {shown(method)}")
-    if not isinstance(mechanism, str) or mechanism not in get_args(Mechanism):
-        raise ParameterError(f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}")
+    if type(mechanism) is not str or mechanism not in get_args(Mechanism):
+        raise ParameterError(
+            f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
+        )
     if max_bound is not None:
         try:
-            max_bound = index(max_bound if not isinstance(max_bound, bool) else "")
+            max_bound = int(str(max_bound)) if isinstance(max_bound, bool) else index(max_bound)
         except Exception:
             raise ParameterError(f"max_bound must be an integer or None, got {shown(max_bound)}") from None
         if not 1 <= max_bound <= MAX_BOUND:
@@ -53,7 +57,7 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(
             'mechanism "fixed" needs max_bound: the number of elements one person may account for'
         )
-    return Parameters(exact_epsilon, exact_beta, method, mechanism, max_bound)
+    return Parameters(exact_epsilon, exact_beta, cast(Method, method), cast(Mechanism, mechanism), max_bound)
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")

@@ -60,7 +60,10 @@ def greedy_curve(
     progress: Progress | None = None,
 ) -> Curve:
     """The greedy curve of a Spark DataFrame, equal to dpdistinct.greedy_curve of the same table."""
-    query, resources = check_query(person=person, element=element), check_resources(temp_directory=temp_directory)
+    query, resources = (
+        check_query(person=person, element=element),
+        check_resources(temp_directory=temp_directory),
+    )
     return greedy_curve_on_disk(SparkSource(df, resources.temp_directory, progress), query, resources)
 
 

@@ -121,7 +121,7 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             yield source
     elif suffix == ".json":
         raise FileError(
-            f"{paths[0]}: a .json file is not read, because one object in it could change how others are read; "
+            f"{paths[0]}: a .json file is not read, because one object could change how others are read; "
             "write one object to a line and name it .jsonl, or use Parquet"
         )
     else:
@@ -215,7 +215,9 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         with _selected(prepared, list(prepared.columns), query, resources) as source:
             yield source
         return
-    if pandas or not (hasattr(data, "__arrow_c_stream__") or (module == "polars" and hasattr(data, "collect"))):
+    if pandas or not (
+        hasattr(data, "__arrow_c_stream__") or (module == "polars" and hasattr(data, "collect"))
+    ):
         raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     from dpdistinct.sources.frames import ArrowSource
 

@@ -19,7 +19,8 @@ class Named(Protocol):
 def chosen(query: Query, table: Named) -> tuple[list[str], list[str]]:
     """The columns of the person and of the element, as the table spells them."""
     people, elements = (
-        [find_column(name, table.columns, table.text) for name in side] for side in (query.person, query.element)
+        [find_column(name, table.columns, table.text) for name in side]
+        for side in (query.person, query.element)
     )
     return people, elements
 

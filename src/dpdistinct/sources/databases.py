@@ -55,7 +55,8 @@ def sqlite_file(path: str, query: Query) -> Iterator[SqliteFile]:
 
 class SqliteFile:
     """SQLite lets every value have a type of its own, so the type is what the column was declared as,
-    and text for an expression."""
+    and text for an expression.
+    """
 
     text = False
 
@@ -97,9 +98,7 @@ class _SqliteKeys:
             batch = rows.fetchmany(BATCH)
             if not batch:
                 return None
-            return [
-                _column(kind, [row[i] for row in batch]).batch() for i, kind in enumerate(self._kinds)
-            ]
+            return [_column(kind, [row[i] for row in batch]).batch() for i, kind in enumerate(self._kinds)]
 
         fields = [(str(i), FORMATS[kind]) for i, kind in enumerate(self._kinds)]
         width = range(len(self._kinds))

@@ -7,7 +7,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
@@ -94,7 +94,8 @@ Result = TypeVar("Result")
 
 class Interruptible:
     """A relation's stream, opened on another thread: DuckDB sorts before it hands out the first row,
-    and would not hear of Ctrl-C meanwhile."""
+    and would not hear of Ctrl-C meanwhile.
+    """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation, connection: Any) -> None:
         self._relation, self._connection = relation, connection
@@ -153,7 +154,9 @@ def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
     """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
     import duckdb
 
-    with constant_error(f"{name} could not be read; is it complete and of the kind its name says?", FileError):
+    with constant_error(
+        f"{name} could not be read; is it complete and of the kind its name says?", FileError
+    ):
         try:
             yield
             return
@@ -192,7 +195,8 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
     that does not fit microseconds; and where files disagree on a type, it would convert their values.
     """
     described = connection.execute(
-        f"SELECT file_name, name, num_children, duckdb_type, logical_type, converted_type FROM parquet_schema({files})"
+        "SELECT file_name, name, num_children, duckdb_type, logical_type, converted_type "
+        f"FROM parquet_schema({files})"
     ).fetchall()
     unsafe: dict[str, str] = {}
     kinds: dict[str, str] = {}

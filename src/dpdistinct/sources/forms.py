@@ -26,7 +26,9 @@ DUCKDB = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "boolean", "float", "double"), "{}"),
     **dict.fromkeys(("varchar", "blob", "decimal", "date", "time", "time_ns"), "{}"),
-    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"),
+    **dict.fromkeys(
+        ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"
+    ),
     **dict.fromkeys(("uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
 }
 

@@ -11,7 +11,14 @@ from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_
 from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused
-from dpdistinct.sources.values import Column, KeyPairs, bytes_column, canonical, column_of_array, text_of, wrong_type
+from dpdistinct.sources.values import (
+    KeyPairs,
+    bytes_column,
+    canonical,
+    column_of_array,
+    text_of,
+    wrong_type,
+)
 from dpdistinct.streams import ArrowStream
 
 
@@ -27,7 +34,7 @@ class ArrowColumn:
 
 
 class TakenColumn:
-    """The categories that the codes name, as a column: `values[code]` for each row, NULL for a code below 0."""
+    """`values[code]` for each row of a column of categories; NULL for a code below 0."""
 
     def __init__(self, codes: Any, values: list[Any]) -> None:
         forms = [canonical(value) for value in values]
@@ -77,14 +84,18 @@ def pandas_column(values: Any, name: str) -> Any:
         return TakenColumn(values.cat.codes, list(categories))
     if isinstance(dtype, pandas.DatetimeTZDtype):
         return column_of_array(values.to_numpy(dtype=f"M8[{dtype.unit}]"), name)
-    if hasattr(values.array, "__arrow_array__") and isinstance(
-        dtype, pandas.ArrowDtype | pandas.StringDtype
-    ) and _is_arrow(dtype):
+    if (
+        hasattr(values.array, "__arrow_array__")
+        and isinstance(dtype, pandas.ArrowDtype | pandas.StringDtype)
+        and _is_arrow(dtype)
+    ):
         return arrow_column(values.array.__arrow_array__(), name)
     if isinstance(dtype, pandas.StringDtype):
         return column_of_array(values.to_numpy(dtype=object, na_value=None), name)
     if isinstance(getattr(dtype, "numpy_dtype", None), np.dtype):  # integers, floats and booleans with NA
-        column = column_of_array(values.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0)), name)
+        column = column_of_array(
+            values.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0)), name
+        )
         present = ~values.isna().to_numpy()
         column.present = present if column.present is None else column.present & present
         return column
@@ -147,7 +158,9 @@ class ArrowSource:
 
     def __init__(self, table: Any) -> None:
         self._table = table
-        with constant_error(f"the {type(table).__name__} could not be read; has it columns of an unknown type?"):
+        with constant_error(
+            f"the {type(table).__name__} could not be read; has it columns of an unknown type?"
+        ):
             # Reading the schema must not use up a stream that can be opened only once.
             self._capsule = table.__arrow_c_stream__()
             self._fields = [field[:4] for field in _core.stream_fields(self._capsule)]

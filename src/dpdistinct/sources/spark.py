@@ -53,7 +53,8 @@ class SparkSource:
     ) -> None:
         if not hasattr(df, "_jdf"):
             raise ParameterError(
-                f"df must be a DataFrame of a Spark session that is no Connect client, got {type(df).__name__}"
+                "df must be a DataFrame of a Spark session that is no Connect client, "
+                f"got {type(df).__name__}"
             )
         self._df = df
         self._temp_directory = temp_directory
@@ -86,8 +87,8 @@ class SparkSource:
             size = count * BYTES_PER_PAIR
             if size > limit:
                 raise InputError(
-                    f"about 10^{_magnitude(count)} distinct pairs need about 10^{_magnitude(size)} bytes on the "
-                    f"driver, more than memory_limit = {limit // 10**6}MB; "
+                    f"about 10^{_magnitude(count)} distinct pairs need about 10^{_magnitude(size)} bytes on "
+                    f"the driver, more than memory_limit = {limit // 10**6}MB; "
                     "use method greedy, which keeps no pairs there, or raise the limit"
                 )
             yield keys.parts()

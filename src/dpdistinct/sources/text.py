@@ -299,7 +299,9 @@ def _open(path: str) -> BinaryIO:
 
 
 def _reading(path: str) -> Any:
-    return constant_error(f"{path} could not be read; is it complete and of the kind its name says?", FileError)
+    return constant_error(
+        f"{path} could not be read; is it complete and of the kind its name says?", FileError
+    )
 
 
 def _check(encoding: str) -> None:

@@ -36,7 +36,8 @@ def canonical(value: Any) -> bytes | None:
     the same in every time zone.
     """
     try:
-        rule = _rule_of(type(value))
+        kind: Any = type(value)
+        rule = _rule_of(kind)
         return None if rule is None else rule(value)
     except Exception:  # an object that cannot say what it is leaves its own row out
         return None
@@ -86,7 +87,9 @@ def _moment(value: datetime.datetime) -> bytes | None:
     since = value.replace(tzinfo=None) - EPOCH
     since -= value.utcoffset() or datetime.timedelta()
     nanosecond = getattr(value, "nanosecond", 0)  # of pandas.Timestamp
-    microseconds = struct.pack("<q", datetime.timedelta(since.days, since.seconds, since.microseconds) // MICROSECOND)
+    microseconds = struct.pack(
+        "<q", datetime.timedelta(since.days, since.seconds, since.microseconds) // MICROSECOND
+    )
     return microseconds + struct.pack("<h", nanosecond) if nanosecond else microseconds
 
 
@@ -122,7 +125,7 @@ _RULES: tuple[tuple[type | tuple[type, ...], Callable[[Any], bytes | None]], ...
 
 
 @lru_cache(maxsize=256)
-def _rule_of(kind: type) -> Callable[[Any], bytes | None] | None:
+def _rule_of(kind: Any) -> Callable[[Any], bytes | None] | None:
     return next((rule for kinds, rule in _RULES if issubclass(kind, kinds)), None)
 
 
@@ -148,7 +151,9 @@ def text_of(value: Any) -> str | None:
 class Column:
     """One column in the layout of Arrow: its format, its length, its buffers; and which rows it has."""
 
-    def __init__(self, form: str, length: int, *buffers: Any, present: NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self, form: str, length: int, *buffers: Any, present: NDArray[np.bool_] | None = None
+    ) -> None:
         self.format = form
         self.length = length
         self.present = present
@@ -156,8 +161,9 @@ class Column:
 
     def batch(self) -> tuple[Any, ...]:
         """As _core.python_stream takes it."""
-        missing = self.present is not None and not self.present.all()
-        valid = np.packbits(self.present, bitorder="little") if missing else None  # type: ignore[arg-type]
+        valid = None
+        if self.present is not None and not self.present.all():
+            valid = np.packbits(self.present, bitorder="little")
         return self.length, valid, *self._buffers
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -167,7 +173,9 @@ class Column:
 def stream_of(columns: list[tuple[str, Column]]) -> Any:
     """An Arrow stream of one batch with these columns, all of one length."""
     batches = iter([[column.batch() for _, column in columns]])
-    return _core.python_stream([(name, column.format) for name, column in columns], lambda: next(batches, None))
+    return _core.python_stream(
+        [(name, column.format) for name, column in columns], lambda: next(batches, None)
+    )
 
 
 def bytes_column(values: Iterable[bytes | None], length: int, form: str = "Z") -> Column:
@@ -192,7 +200,9 @@ def column_of_array(array: NDArray[Any], name: str) -> Column:
     present = ~np.ma.getmaskarray(array)
     array = np.asarray(array)
     if kind in "OSUT":
-        found = (canonical(value) if there else None for value, there in zip(array.tolist(), present, strict=True))
+        found = (
+            canonical(value) if there else None for value, there in zip(array.tolist(), present, strict=True)
+        )
         return bytes_column(found, len(array))
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     if kind in "mM":  # the unit belongs to the type, so the count alone is the value
@@ -230,7 +240,10 @@ class KeyPairs:
         complete = (who & what).view(np.bool_)
         kept = [keys if complete.all() else keys[complete] for keys in (person, element)]
         return stream_of(
-            [(name, Column("l", len(keys), keys)) for name, keys in zip(("person", "element"), kept, strict=True)]
+            [
+                (name, Column("l", len(keys), keys))
+                for name, keys in zip(("person", "element"), kept, strict=True)
+            ]
         )
 
 
