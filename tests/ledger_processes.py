@@ -7,6 +7,7 @@ test_ledger.py starts it and judges what is left.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import random
 import secrets
@@ -20,8 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpdistinct import Release
-from dpdistinct import ledger as ledger_module
 from dpdistinct.ledger import Ledger, LedgerError
+from old_ledger import write_old_ledger
 
 EPSILON = Fraction(1, 10)
 PARAMETERS = {"epsilon": EPSILON, "element": "site"}
@@ -150,11 +151,26 @@ def answered(room: Path) -> None:
     ask(room, lambda: None)
 
 
+def old(room: Path) -> None:
+    """A file of version 1, with one answer."""
+    question = json.dumps(PARAMETERS, default=str, sort_keys=True, separators=(",", ":"))
+    before = (
+        "visits",
+        question,
+        "before",
+        "1/10",
+        "2024-01-31T10:22:00+00:00",
+        json.dumps(answer(41).to_dict()),
+    )
+    write_old_ledger(room / "ledger.db", {"visits": "1/1"}, [before])
+
+
 SCENES: dict[str, tuple[Callable[[Path], None], Callable[[Path, Callable[[], None]], None]]] = {
     "create": (lambda room: None, create),
     "ready": (ready, ask),
     "paid": (paid, ask),
     "answered": (answered, ask),
+    "old": (old, ask),
 }
 
 
@@ -187,7 +203,7 @@ def kill_at_statements(directory: Path) -> None:
             return db
 
         real_connect = sqlite3.connect
-        ledger_module.sqlite3.connect = connect
+        sqlite3.connect = connect
         act(room, step)
 
     sweep(directory, run)
