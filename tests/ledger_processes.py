@@ -323,7 +323,61 @@ def chaos(directory: Path) -> None:
         was_killed(child)
 
 
-ACTIONS = (kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos)
+GROUP, ANN, BOB, CARL = 61000, 61001, 61002, 61003  # nobody else's, we hope; Carl is not in the group
+
+
+def become(user: int, groups: list[int]) -> None:
+    """Somebody else for good, with the strictest umask."""
+    os.setgroups(groups)
+    os.setgid(user)
+    os.setuid(user)
+    os.umask(0o077)
+
+
+def share(directory: Path) -> None:
+    """Ann makes a ledger for the group and dies at every write; Bob goes on. Needs root and SHIM."""
+    shim = ctypes.CDLL(None)
+    team, left = directory / "team", directory / "left"
+    for room, mode in ((directory, 0o755), (team, 0o2770), (left, 0o777)):
+        room.mkdir(exist_ok=True)
+        os.chown(room, -1, GROUP)
+        room.chmod(mode)
+    ledger = Ledger(team / "ledger.db")
+
+    def release(who: int, number: int) -> None:
+        become(who, [GROUP])
+        if who == ANN:
+            shim.arm(number, 0)
+        ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+
+    def create() -> None:
+        become(ANN, [GROUP])
+        ledger.create("visits", 100, share=True, who="ann")
+
+    def look() -> None:
+        become(CARL, [])
+        for operation in (ledger.show, lambda: ledger.close("visits")):
+            try:
+                operation()
+            except LedgerError as error:
+                leave(left / "refusals", str(error))
+
+    was_killed(fork(create))
+    for number in range(1, 1000):
+        alive = not was_killed(fork(lambda: release(ANN, number)))  # noqa: B023
+        for journal in team.glob("*-journal"):
+            found = journal.stat()
+            leave(
+                left / "journals",
+                f"{found.st_uid} {found.st_gid} {found.st_mode & 0o777:o} {found.st_size > 0}",
+            )
+        if was_killed(fork(lambda: release(BOB, number))) or alive:  # noqa: B023
+            break
+    leave(left / "requests", str(number))
+    was_killed(fork(look))
+
+
+ACTIONS = (kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos, share)
 
 if __name__ == "__main__":
     action, directory = sys.argv[1:]

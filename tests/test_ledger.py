@@ -29,7 +29,7 @@ from dpdistinct import DpdistinctError, ParameterError, Release, ledger_store
 from dpdistinct.ledger import Account, BudgetError, Cost, Entry, Ledger, LedgerError
 from dpdistinct.ledger_request import Fields
 from dpdistinct.ledger_rows import SCHEMA, TABLES, AccountRow, EntryRow, SeriesRow, digest
-from ledger_processes import EPSILON, PARAMETERS, SHIM, answer, draw
+from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw
 from powerless import powerless
 
 HERE = Path(__file__).parent
@@ -549,6 +549,41 @@ def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Pa
         if published:
             assert {str(ask(ledger, never, request_id=number).estimate)} == published
     assert all("0 is left of 3" in text for text in lines(tmp_path / "refused"))
+
+
+# --- several people
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two other people")
+def test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died(tmp_path: Path, shim: str) -> None:
+    run("share", tmp_path, LD_PRELOAD=shim)
+    path, left = tmp_path / "team" / "ledger.db", tmp_path / "left"
+    (requests,) = map(int, lines(left / "requests"))
+    assert requests > 40  # Ann died at each step but the last
+    assert Ledger(path).show() == [Account("visits", Cost(100), Cost(requests * EPSILON), requests)]
+    assert all(entry.answered for entry in Ledger(path).requests("visits"))
+    assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) == (0o660, GROUP)
+    # The journals that Ann left were the group's, whatever her umask.
+    assert set(lines(left / "journals")) == {f"{ANN} {GROUP} 660 {filled}" for filled in (False, True)}
+    assert os.listdir(path.parent) == ["ledger.db"]
+    # Carl, who is not in the group, cannot even see it.
+    assert ["there is no ledger at" in text for text in lines(left / "refusals")] == [True, True]
+
+
+def test_a_ledger_is_shared_only_where_the_group_can_work(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    for mode in (0o700, 0o770, 0o2750, 0o3770):
+        tmp_path.chmod(mode)
+        with pytest.raises(LedgerError, match="chgrp GROUP DIRECTORY; chmod 2770 DIRECTORY"):
+            ledger.create("visits", 1, share=True)
+        assert os.listdir(tmp_path) == []
+    tmp_path.chmod(0o2770)
+    ledger.create("visits", 1)
+    with pytest.raises(LedgerError, match="is not shared; its owner can: chmod 660 FILE"):
+        ledger.create("trips", 1, share=True)
+    (tmp_path / "ledger.db").chmod(0o660)
+    ledger.create("trips", 1, share=True)
+    assert [account.dataset for account in ledger.show()] == ["trips", "visits"]
 
 
 # --- damage

@@ -123,7 +123,7 @@ TABLES: dict[type, tuple[str, tuple[str, ...]]] = {  # and the primary keys
 
 
 class Book:
-    """The rows in one transaction. Every row is checked when it is read, and sealed when it is written."""
+    """The rows in one transaction. Every row is checked when it is read; `seal` ends what is written."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
@@ -204,11 +204,15 @@ class Book:
             (*row, sealed),
         )
         self._written[json.dumps([table, *place])] = sealed
-        last = self._written if len(self._written) <= FEW else None
-        seal: tuple[int, str, str] = (self._entries, f"{self._total:064x}", json.dumps(last))
-        self.db.execute(
-            "UPDATE seal SET entries = ?, total = ?, last = ?, digest = ?", (*seal, digest("seal", seal))
-        )
+
+    def seal(self) -> None:
+        """Seal what was written. The last step of a transaction."""
+        if self._written:
+            last = json.dumps(self._written if len(self._written) <= FEW else None)
+            seal = (self._entries, f"{self._total:064x}", last)
+            self.db.execute(
+                "UPDATE seal SET (entries, total, last, digest) = (?, ?, ?, ?)", (*seal, digest("seal", seal))
+            )
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
         """Every row of a table, by its primary key."""

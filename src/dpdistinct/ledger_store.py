@@ -67,6 +67,7 @@ def open_book(path: str, *, time: str, who: str, write: bool, whole: bool) -> It
         if whole:
             book.check()
         yield book
+        book.seal()
 
 
 def make_file(path: str, *, mode: int) -> None:
