@@ -570,6 +570,15 @@ def test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died(tmp_path: Pa
     assert ["there is no ledger at" in text for text in lines(left / "refusals")] == [True, True]
 
 
+def test_the_documented_way_to_share_a_ledger_works(tmp_path: Path) -> None:
+    page = (HERE.parent / "docs" / "ledger.md").read_text()
+    (commands,) = re.findall(r"```shell\n(.*?)```", page, re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = f"set -e; umask 077\n{commands.replace('GROUP', str(os.getegid()))}"
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
+    assert stat.S_IMODE((tmp_path / "team" / "budget.db").stat().st_mode) == 0o660
+
+
 def test_a_ledger_is_shared_only_where_the_group_can_work(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     for mode in (0o700, 0o770, 0o2750, 0o3770):
@@ -707,7 +716,7 @@ def test_whoever_asks_without_looking_at_the_whole_never_overspends_or_draws_twi
     """A request reads few rows, so it may not notice the damage; but what it does notice is enough."""
     stored, (_, visits) = ask(Ledger(sound), never, request_id="first"), Ledger(sound).show()
     refused = 0
-    for broken in list(flipped(sound.read_bytes()))[::2]:
+    for broken in list(flipped(sound.read_bytes()))[::4]:
         path.write_bytes(broken)
         ledger = Ledger(path)
         try:
@@ -720,7 +729,7 @@ def test_whoever_asks_without_looking_at_the_whole_never_overspends_or_draws_twi
                 assert paid.left == visits.left - cost
         with pytest.raises(LedgerError):
             ledger.create("visits", 100)
-    assert refused > 100
+    assert refused > 50
 
 
 def edit(path: Path, *statements: str) -> None:

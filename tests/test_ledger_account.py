@@ -563,7 +563,9 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     ask(Ledger(path), who="bob", request_id="2024-01", input={"files": [file]})
     with pytest.raises(InterruptedError):
         ask(Ledger(path), fail, who='="c"', cost=Cost("1/3"), input="", series="monthly")
-    run("close", "visits", "--as", "ann")
+    ledger = Ledger(path)
+    ledger.close("visits", who="ann")
+    ledger.reopen("visits", who="ann")
     lines = [
         re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d  ", "", line) for line in run("history", "visits").splitlines()
     ]
@@ -574,18 +576,22 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
         + question,
         f'="c"  request  epsilon 1/3  NOT ANSWERED  series monthly  {question}',
         "ann  close",
+        "ann  reopen",
     ]
     rows = json.loads(run("history", "visits", "--json"))
-    assert [row["event"] for row in rows] == ["create", "request", "request", "close"]
+    assert [row["event"] for row in rows] == ["create", "request", "request", "close", "reopen"]
     assert rows[1] == {
         **{"time": rows[1]["time"], "who": "bob", "event": "request", "epsilon": "0.1", "delta": "0"},
         **{"request_id": "2024-01", "answered": True, "series": None},
         **{"input": {"files": [file]}, "question": QUESTION},
     }
     table = list(csv.DictReader(io.StringIO(run("history", "visits", "--csv"))))
-    assert [list(row) for row in table] == 4 * [list(rows[0])]
-    assert [row["answered"] for row in table] == ["", "true", "false", ""]
+    assert [list(row) for row in table] == 5 * [list(rows[0])]
+    assert [row["answered"] for row in table] == ["", "true", "false", "", ""]
     assert [json.loads(row["question"]) for row in table[1:3]] == 2 * [QUESTION]
-    assert [row["epsilon"] for row in table] == ["1", "0.1", "1/3", ""]
+    assert [row["epsilon"] for row in table] == ["1", "0.1", "1/3", "", ""]
+    ask(Ledger(path), request_id="sql", question=QUESTION | {"sql": "SELECT\n\x1b[1m"})
+    assert run("history", "visits").count("\n") == 6
+    assert "\x1b" not in run("history", "visits")
     assert "exclude each other" in run("history", "visits", "--csv", "--json", status=2)
     assert "no data set 'trips'" in run("history", "trips", status=2)

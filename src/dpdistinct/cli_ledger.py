@@ -185,4 +185,4 @@ def _line(row: dict[str, Any]) -> str:
         words += [f"series {row['series']}"] if row["series"] else []
         words += [f"on {describe_input(row['input'])}"] if row["input"] else []
         words.append(", ".join(f"{k}={_text(v)}" for k, v in row["question"].items() if v is not None))
-    return "  ".join(words)
+    return "".join(c if c.isprintable() else "\ufffd" for c in "  ".join(words))
