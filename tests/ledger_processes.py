@@ -11,6 +11,7 @@ import json
 import os
 import random
 import secrets
+import shutil
 import signal
 import sqlite3
 import sys
@@ -179,10 +180,12 @@ def sweep(
 ) -> None:
     """In every scene, die at step 1, at step 2, and so on until there is no such step."""
     for scene, (prepare, act) in SCENES.items():
+        template = directory / f"before-{scene}"
+        template.mkdir(parents=True)
+        prepare(template)
         for steps in range(1, 10_000):
             room = directory / f"{scene}-{steps}"
-            room.mkdir(parents=True)
-            prepare(room)
+            shutil.copytree(template, room)
             if not was_killed(fork(lambda: run(steps, room, act))):  # noqa: B023
                 break
 

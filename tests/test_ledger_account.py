@@ -510,6 +510,23 @@ def test_after_10000_requests_the_next_takes_no_more_steps_than_the_tenth(
     assert ledger.show()[0].requests == 10_004
 
 
+def test_a_long_ledger_that_lost_its_end_refuses_every_request(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.create("visits", 10_000)
+    fill(path, 0, 300)
+    ask(ledger, request_id="last")
+    db = sqlite3.connect(path)
+    db.execute("VACUUM")  # now other pages are at the end
+    db.close()
+    assert ask(ledger, never, request_id="last").stored  # which does no harm
+    whole = path.read_bytes()
+    for lost in (1, 100, 4095, 4096, 5000):
+        path.write_bytes(whole[:-lost])
+        for request_id in ("last", "new"):
+            with pytest.raises(LedgerError, match="is damaged or is no ledger"):
+                ask(ledger, never, request_id=request_id)
+
+
 # --- the commands
 
 Run = Callable[..., str]
