@@ -51,7 +51,7 @@ def drawn() -> Fields:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=FAST) as directory:
         yield Path(directory)
 
 
@@ -264,7 +264,7 @@ def test_a_ledger_does_what_a_list_of_debits_would(
     budget: Fraction, steps: list[tuple[Fraction, str, bool]]
 ) -> None:
     debits: dict[tuple[Fraction, str], int | None] = {}
-    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=FAST) as directory:
         ledger = Ledger(os.path.join(directory, "ledger.db"))
         ledger.create("visits", budget)
         for epsilon, request_id, works in steps:

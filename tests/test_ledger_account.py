@@ -52,7 +52,7 @@ def ask(ledger: Ledger, compute: Callable[[], Fields] = drawn, **options: Any) -
 
 @pytest.fixture
 def path() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=FAST) as directory:
         yield Path(directory) / "budget.db"
 
 
