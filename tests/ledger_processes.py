@@ -7,9 +7,11 @@ test_ledger.py starts it and judges what is left.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import random
 import secrets
+import shutil
 import signal
 import sqlite3
 import sys
@@ -20,8 +22,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpdistinct import Release
-from dpdistinct import ledger as ledger_module
 from dpdistinct.ledger import Ledger, LedgerError
+from old_ledger import write_old_ledger
 
 EPSILON = Fraction(1, 10)
 PARAMETERS = {"epsilon": EPSILON, "element": "site"}
@@ -150,11 +152,26 @@ def answered(room: Path) -> None:
     ask(room, lambda: None)
 
 
+def old(room: Path) -> None:
+    """A file of version 1, with one answer."""
+    question = json.dumps(PARAMETERS, default=str, sort_keys=True, separators=(",", ":"))
+    before = (
+        "visits",
+        question,
+        "before",
+        "1/10",
+        "2024-01-31T10:22:00+00:00",
+        json.dumps(answer(41).to_dict()),
+    )
+    write_old_ledger(room / "ledger.db", {"visits": "1/1"}, [before])
+
+
 SCENES: dict[str, tuple[Callable[[Path], None], Callable[[Path, Callable[[], None]], None]]] = {
     "create": (lambda room: None, create),
     "ready": (ready, ask),
     "paid": (paid, ask),
     "answered": (answered, ask),
+    "old": (old, ask),
 }
 
 
@@ -163,10 +180,12 @@ def sweep(
 ) -> None:
     """In every scene, die at step 1, at step 2, and so on until there is no such step."""
     for scene, (prepare, act) in SCENES.items():
+        template = directory / f"before-{scene}"
+        template.mkdir(parents=True)
+        prepare(template)
         for steps in range(1, 10_000):
             room = directory / f"{scene}-{steps}"
-            room.mkdir(parents=True)
-            prepare(room)
+            shutil.copytree(template, room)
             if not was_killed(fork(lambda: run(steps, room, act))):  # noqa: B023
                 break
 
@@ -187,7 +206,7 @@ def kill_at_statements(directory: Path) -> None:
             return db
 
         real_connect = sqlite3.connect
-        ledger_module.sqlite3.connect = connect
+        sqlite3.connect = connect
         act(room, step)
 
     sweep(directory, run)
@@ -307,7 +326,61 @@ def chaos(directory: Path) -> None:
         was_killed(child)
 
 
-ACTIONS = (kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos)
+GROUP, ANN, BOB, CARL = 61000, 61001, 61002, 61003  # nobody else's, we hope; Carl is not in the group
+
+
+def become(user: int, groups: list[int]) -> None:
+    """Somebody else for good, with the strictest umask."""
+    os.setgroups(groups)
+    os.setgid(user)
+    os.setuid(user)
+    os.umask(0o077)
+
+
+def share(directory: Path) -> None:
+    """Ann makes a ledger for the group and dies at every write; Bob goes on. Needs root and SHIM."""
+    shim = ctypes.CDLL(None)
+    team, left = directory / "team", directory / "left"
+    for room, mode in ((directory, 0o755), (team, 0o2770), (left, 0o777)):
+        room.mkdir(exist_ok=True)
+        os.chown(room, -1, GROUP)
+        room.chmod(mode)
+    ledger = Ledger(team / "ledger.db")
+
+    def release(who: int, number: int) -> None:
+        become(who, [GROUP])
+        if who == ANN:
+            shim.arm(number, 0)
+        ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+
+    def create() -> None:
+        become(ANN, [GROUP])
+        ledger.create("visits", 100, share=True, who="ann")
+
+    def look() -> None:
+        become(CARL, [])
+        for operation in (ledger.show, lambda: ledger.close("visits")):
+            try:
+                operation()
+            except LedgerError as error:
+                leave(left / "refusals", str(error))
+
+    was_killed(fork(create))
+    for number in range(1, 1000):
+        alive = not was_killed(fork(lambda: release(ANN, number)))  # noqa: B023
+        for journal in team.glob("*-journal"):
+            found = journal.stat()
+            leave(
+                left / "journals",
+                f"{found.st_uid} {found.st_gid} {found.st_mode & 0o777:o} {found.st_size > 0}",
+            )
+        if was_killed(fork(lambda: release(BOB, number))) or alive:  # noqa: B023
+            break
+    leave(left / "requests", str(number))
+    was_killed(fork(look))
+
+
+ACTIONS = (kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos, share)
 
 if __name__ == "__main__":
     action, directory = sys.argv[1:]

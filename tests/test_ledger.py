@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
+import itertools
 import json
 import os
 import random
@@ -23,10 +25,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpdistinct import DpdistinctError, ParameterError, Release
-from dpdistinct import ledger as ledger_module
-from dpdistinct.ledger import Account, Entry, Ledger, LedgerError
-from ledger_processes import EPSILON, PARAMETERS, SHIM, answer, draw
+from dpdistinct import DpdistinctError, ParameterError, Release, ledger_store
+from dpdistinct.ledger import Account, BudgetError, Cost, Entry, Ledger, LedgerError
+from dpdistinct.ledger_request import Fields
+from dpdistinct.ledger_rows import SCHEMA, TABLES, AccountRow, EntryRow, SeriesRow, digest
+from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw
 from powerless import powerless
 
 HERE = Path(__file__).parent
@@ -42,9 +45,13 @@ def ask(ledger: Ledger, compute: Callable[[], Release] = draw, **options: Any) -
     return ledger.release("visits", PARAMETERS, EPSILON, compute, **options)
 
 
+def drawn() -> Fields:
+    return Fields("release", draw().to_dict())
+
+
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=FAST) as directory:
         yield Path(directory)
 
 
@@ -60,13 +67,23 @@ def ledger(path: Path) -> Ledger:
     return ledger
 
 
+def operations_on_the_whole(ledger: Ledger) -> list[Callable[[], object]]:
+    return [
+        ledger.show,
+        lambda: ledger.history("visits"),
+        lambda: ledger.requests("visits"),
+        lambda: ledger.create("another", 1),
+        lambda: ledger.raise_budget("visits", 100),
+        lambda: ledger.close("visits"),
+        lambda: ledger.reopen("visits"),
+    ]
+
+
 def refuses(ledger: Ledger, reason: str) -> None:
     """Everything is refused, with one text and without a trace of SQLite."""
     operations: list[Callable[[], object]] = [
-        ledger.show,
-        lambda: ledger.requests("visits"),
         lambda: ask(ledger, never),
-        lambda: ledger.create("another", 1),
+        *operations_on_the_whole(ledger),
     ]
     for operation in operations:
         with pytest.raises(LedgerError, match=reason) as caught:
@@ -81,10 +98,13 @@ def refuses(ledger: Ledger, reason: str) -> None:
 def test_a_release_is_paid_for_and_kept(ledger: Ledger) -> None:
     release = ask(ledger, lambda: answer(41), request_id="monday")
     assert release == answer(41)
-    assert ledger.show() == [Account("visits", Fraction(1), Fraction(1, 10), 1)]
-    assert ledger.show()[0].left == Fraction(9, 10)
+    assert ledger.show() == [Account("visits", Cost(1), Cost("0.1"), 1)]
+    assert ledger.show()[0].left == Cost("0.9")
     (entry,) = ledger.requests("visits")
-    assert entry == Entry("monday", EPSILON, {"epsilon": "1/10", "element": "site"}, entry.time, True)
+    question = {"epsilon": "1/10", "element": "site"}
+    assert entry == Entry(
+        "request", entry.time, getpass.getuser(), Cost(EPSILON), "monday", question, "", None, True
+    )
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", entry.time)
 
 
@@ -92,7 +112,7 @@ def test_the_same_request_is_answered_from_the_ledger(ledger: Ledger) -> None:
     first = ask(ledger)
     assert ask(ledger, never) == first
     assert ledger.release("visits", dict(reversed(PARAMETERS.items())), EPSILON, never) == first
-    assert ledger.show()[0].spent == EPSILON
+    assert ledger.show()[0].spent == Cost(EPSILON)
 
 
 @pytest.mark.parametrize(
@@ -114,19 +134,19 @@ def test_another_request_id_parameter_or_data_set_is_another_request(ledger: Led
     }
     assert len(answers) == 4
     assert [(a.dataset, a.spent, a.requests) for a in ledger.show()] == [
-        ("trips", EPSILON, 1),
-        ("visits", 3 * EPSILON, 3),
+        ("trips", Cost(EPSILON), 1),
+        ("visits", Cost(3 * EPSILON), 3),
     ]
 
 
 def test_ten_times_a_tenth_is_one_and_an_eleventh_is_refused(ledger: Ledger) -> None:
     for number in range(10):
         ask(ledger, request_id=str(number))
-    assert ledger.show()[0].left == 0
-    with pytest.raises(LedgerError, match=r"'visits': 0 is left of 1; nothing was spent"):
+    assert ledger.show()[0].left == Cost(0)
+    with pytest.raises(BudgetError, match=r"'visits': 0 is left of 1; nothing was spent"):
         ask(ledger, never, request_id="10")
     assert ask(ledger, never, request_id="9")  # what was answered stays answered
-    assert ledger.show() == [Account("visits", Fraction(1), Fraction(1), 10)]
+    assert ledger.show() == [Account("visits", Cost(1), Cost(1), 10)]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +169,7 @@ def test_a_request_over_the_budget_says_what_is_left_and_spends_nothing(
     with pytest.raises(LedgerError, match=re.escape(f": {left} is left of ")):
         ledger.release("visits", {"epsilon": "all"}, 2 * Fraction(str(budget)), never)
     assert path.read_bytes() == before
-    assert ledger.show()[0].left == Fraction(left)
+    assert ledger.show()[0].left == Cost(left)
 
 
 def test_what_is_left_can_be_told_even_if_it_is_long(path: Path) -> None:
@@ -175,12 +195,12 @@ def test_when_compute_fails_the_debit_stays_and_asking_again_costs_nothing_more(
     assert [entry.answered for entry in ledger.requests("visits")] == [False]
     release = ask(ledger)
     assert ask(ledger, never) == release
-    assert ledger.show()[0].spent == EPSILON
+    assert ledger.show()[0].spent == Cost(EPSILON)
 
 
 def test_the_debit_is_there_before_the_data_is_read(ledger: Ledger, path: Path) -> None:
     def compute() -> Release:
-        assert Ledger(path).show()[0].spent == EPSILON
+        assert Ledger(path).show()[0].spent == Cost(EPSILON)
         assert os.listdir(path.parent) == ["budget.db"]  # no journal that could undo it
         return draw()
 
@@ -195,7 +215,7 @@ def test_an_answer_that_was_stored_meanwhile_wins(ledger: Ledger) -> None:
         return draw()
 
     assert ask(ledger, compute) == inner[0]
-    assert ledger.show()[0].spent == EPSILON
+    assert ledger.show()[0].spent == Cost(EPSILON)
 
 
 def test_one_request_cannot_be_paid_for_with_a_smaller_epsilon(ledger: Ledger) -> None:
@@ -244,7 +264,7 @@ def test_a_ledger_does_what_a_list_of_debits_would(
     budget: Fraction, steps: list[tuple[Fraction, str, bool]]
 ) -> None:
     debits: dict[tuple[Fraction, str], int | None] = {}
-    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=FAST) as directory:
         ledger = Ledger(os.path.join(directory, "ledger.db"))
         ledger.create("visits", budget)
         for epsilon, request_id, works in steps:
@@ -272,9 +292,9 @@ def test_a_ledger_does_what_a_list_of_debits_would(
             else:
                 assert got.estimate == expected
             (account,) = ledger.show()
-            assert account.spent == sum(paid for paid, _ in debits) <= budget
-            assert [(e.epsilon, e.request_id, e.answered) for e in ledger.requests("visits")] == [
-                (*key, stored is not None) for key, stored in debits.items()
+            assert account.spent == Cost(sum(paid for paid, _ in debits)) <= Cost(budget)
+            assert [(e.cost, e.request_id, e.answered) for e in ledger.requests("visits")] == [
+                (Cost(key[0]), key[1], stored is not None) for key, stored in debits.items()
             ]
 
 
@@ -306,7 +326,7 @@ def test_a_budget_is_given_once(ledger: Ledger) -> None:
     ask(ledger)
     with pytest.raises(LedgerError, match="'visits' has a budget already"):
         ledger.create("visits", 100)
-    assert ledger.show() == [Account("visits", Fraction(1), EPSILON, 1)]
+    assert ledger.show() == [Account("visits", Cost(1), Cost(EPSILON), 1)]
 
 
 def test_an_unknown_data_set_names_the_way(ledger: Ledger) -> None:
@@ -340,7 +360,7 @@ def test_bad_parameters_are_refused_before_anything_is_spent(
     request = {"dataset": "visits", "parameters": PARAMETERS, "epsilon": EPSILON, "compute": never} | change
     with pytest.raises(ParameterError, match=named):
         ledger.release(**request)  # type: ignore[arg-type]
-    assert ledger.show()[0].spent == 0
+    assert ledger.show()[0].spent == Cost(0)
 
 
 def test_names_and_paths_may_be_strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +376,7 @@ def test_names_and_paths_may_be_strange(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_it_is_one_of_our_errors_and_safe_on_the_disk(ledger: Ledger, path: Path) -> None:
     assert issubclass(LedgerError, DpdistinctError)
-    with ledger_module._session(str(path), "BEGIN") as db:
+    with ledger_store.session(str(path), "BEGIN") as db:
         settings = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
         assert settings == ["delete", 3]  # 3 is EXTRA
 
@@ -397,15 +417,15 @@ def check_after_death(room: Path) -> None:
     ledger = Ledger(room / "ledger.db")
     began, published = lines(room / "began"), lines(room / "published")
     (account,) = ledger.show()
-    assert account.spent in (0, EPSILON)
-    assert account.spent == EPSILON or not began
+    assert account.spent in (Cost(0), Cost(EPSILON))
+    assert account.spent == Cost(EPSILON) or not began
     assert began or not published
     if published:
         assert [entry.answered for entry in ledger.requests("visits")] == [True]
     final = ask(ledger, never if published else draw)
     assert {str(final.estimate), *published} == {str(final.estimate)}
     assert ask(ledger, never) == final
-    assert ledger.show() == [Account("visits", Fraction(1), EPSILON, 1)]
+    assert ledger.show() == [Account("visits", Cost(1), Cost(EPSILON), 1)]
 
 
 def check_creation(room: Path) -> None:
@@ -414,10 +434,32 @@ def check_creation(room: Path) -> None:
     if (room / "created").exists():
         assert [account.dataset for account in ledger.show()] == ["visits"]
     if (room / "ledger.db").exists():
-        assert ledger.show() in ([], [Account("visits", Fraction(1), Fraction(0), 0)])
+        assert ledger.show() in ([], [Account("visits", Cost(1), Cost(0), 0)])
     if not (room / "ledger.db").exists() or not ledger.show():
         ledger.create("visits", 1)
     ask(ledger)
+
+
+def check_conversion(room: Path) -> None:
+    """A whole old ledger or a whole new one, and what was released before is still there."""
+    with contextlib.closing(sqlite3.connect(room / "ledger.db")) as db:  # also undoes what was not finished
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    ledger = Ledger(room / "ledger.db")
+    began, published = lines(room / "began"), lines(room / "published")
+    (account,) = ledger.show()
+    assert account.spent == Cost(EPSILON if version == 1 else 2 * EPSILON)
+    assert version == 2 or not began
+    assert [entry.request_id for entry in ledger.requests("visits")] == ["before", ""][:version]
+    final = ask(ledger, never if published else draw)
+    assert {str(final.estimate), *published} == {str(final.estimate)}
+    assert ask(ledger, never, request_id="before") == answer(41)
+    assert ledger.show() == [Account("visits", Cost(1), Cost(2 * EPSILON), 2)]
+    events = [entry.event for entry in ledger.history("visits")]
+    assert events == ["create", "request", "convert", "request"]
+
+
+CHECKS = {"create": check_creation, "old": check_conversion}
 
 
 def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
@@ -425,12 +467,12 @@ def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
         rooms = sorted(directory.glob(f"{scene}-*"))
         assert len(rooms) >= steps  # otherwise nothing was killed
         for room in rooms:
-            (check_creation if scene == "create" else check_after_death)(room)
+            CHECKS.get(scene, check_after_death)(room)
 
 
 def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: Path) -> None:
     run("kill_at_statements", tmp_path)
-    check_rooms(tmp_path, {"create": 25, "ready": 35, "paid": 30, "answered": 12})
+    check_rooms(tmp_path, {"create": 45, "ready": 45, "paid": 38, "answered": 18, "old": 80})
 
 
 def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path, shim: str) -> None:
@@ -438,17 +480,26 @@ def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path
     for torn in (0, 1):
         rooms = tmp_path / f"torn-{torn}"
         for room in rooms.glob("ready-*"):
-            check_without_journal(room)
-        check_rooms(rooms, {"create": 30, "ready": 35, "paid": 15, "answered": 1})
+            check_without_journal(room, spent=Cost(0))
+        for room in rooms.glob("old-*"):
+            check_without_journal(room, spent=Cost(EPSILON))
+        check_rooms(rooms, {"create": 45, "ready": 55, "paid": 25, "answered": 1, "old": 55})
 
 
-def check_without_journal(room: Path) -> None:
+def check_without_journal(room: Path, spent: Cost) -> None:
     """If somebody tidies the journal of a dead process away, the ledger is whole or refuses."""
     copy = room / "copy.db"
     shutil.copy(room / "ledger.db", copy)
     with contextlib.suppress(LedgerError):
         (account,) = Ledger(copy).show()
-        assert account.spent == EPSILON or (account.spent == 0 and not lines(room / "began"))
+        assert account.spent == spent + Cost(EPSILON) or (
+            account.spent == spent and not lines(room / "began")
+        )
+    for request_id in ("", "other"):  # without looking at the whole first
+        spent += Cost(EPSILON)
+        with contextlib.suppress(LedgerError):
+            paid = Ledger(copy).pay("visits", PARAMETERS, "", Cost(EPSILON), drawn, request_id=request_id)
+            assert paid.left <= Cost(1) - spent
 
 
 def test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them(
@@ -466,9 +517,7 @@ def test_32_processes_at_once_never_overspend(tmp_path: Path) -> None:
     assert {text.split(": ")[1] for text in results if text != "published"} == {
         "0 is left of 1.7; nothing was spent"
     }
-    assert Ledger(tmp_path / "ledger.db").show() == [
-        Account("visits", Fraction(17, 10), Fraction(17, 10), 17)
-    ]
+    assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Cost("1.7"), Cost("1.7"), 17)]
 
 
 def test_processes_that_create_one_ledger_at_once_share_it(tmp_path: Path) -> None:
@@ -484,14 +533,14 @@ def test_processes_that_race_on_one_request_publish_one_answer(tmp_path: Path) -
         assert len(published) == 8
         assert len(set(published)) == 1
     assert len(lines(tmp_path / "began")) > 10  # there were races
-    assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Fraction(1), Fraction(1), 10)]
+    assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Cost(1), Cost(1), 10)]
 
 
 def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Path) -> None:
     run("chaos", tmp_path)
     ledger = Ledger(tmp_path / "ledger.db")
     (account,) = ledger.show()
-    assert account.spent == account.requests * EPSILON <= 3
+    assert account.spent == Cost(account.requests * EPSILON) <= Cost(3)
     paid = {entry.request_id for entry in ledger.requests("visits")}
     assert set(lines(tmp_path / "began")) <= paid
     for number in map(str, range(40)):
@@ -502,17 +551,63 @@ def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Pa
     assert all("0 is left of 3" in text for text in lines(tmp_path / "refused"))
 
 
+# --- several people
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two other people")
+def test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died(tmp_path: Path, shim: str) -> None:
+    run("share", tmp_path, LD_PRELOAD=shim)
+    path, left = tmp_path / "team" / "ledger.db", tmp_path / "left"
+    (requests,) = map(int, lines(left / "requests"))
+    assert requests > 40  # Ann died at each step but the last
+    assert Ledger(path).show() == [Account("visits", Cost(100), Cost(requests * EPSILON), requests)]
+    assert all(entry.answered for entry in Ledger(path).requests("visits"))
+    assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) == (0o660, GROUP)
+    # The journals that Ann left were the group's, whatever her umask.
+    assert set(lines(left / "journals")) == {f"{ANN} {GROUP} 660 {filled}" for filled in (False, True)}
+    assert os.listdir(path.parent) == ["ledger.db"]
+    # Carl, who is not in the group, cannot even see it.
+    assert ["there is no ledger at" in text for text in lines(left / "refusals")] == [True, True]
+
+
+def test_the_documented_way_to_share_a_ledger_works(tmp_path: Path) -> None:
+    page = (HERE.parent / "docs" / "ledger.md").read_text()
+    (commands,) = re.findall(r"```shell\n(.*?)```", page, re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = f"set -e; umask 077\n{commands.replace('GROUP', str(os.getegid()))}"
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
+    assert stat.S_IMODE((tmp_path / "team" / "budget.db").stat().st_mode) == 0o660
+
+
+def test_a_ledger_is_shared_only_where_the_group_can_work(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    for mode in (0o700, 0o770, 0o2750, 0o3770):
+        tmp_path.chmod(mode)
+        with pytest.raises(LedgerError, match="chgrp GROUP DIRECTORY; chmod 2770 DIRECTORY"):
+            ledger.create("visits", 1, share=True)
+        assert os.listdir(tmp_path) == []
+    tmp_path.chmod(0o2770)
+    ledger.create("visits", 1)
+    with pytest.raises(LedgerError, match="is not shared; its owner can: chmod 660 FILE"):
+        ledger.create("trips", 1, share=True)
+    (tmp_path / "ledger.db").chmod(0o660)
+    ledger.create("trips", 1, share=True)
+    assert [account.dataset for account in ledger.show()] == ["trips", "visits"]
+
+
 # --- damage
 
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ledger with two data sets, an answered request and one that is not."""
+    """A ledger with two data sets, answered requests, one in a series, and one that is not answered."""
     path = tmp_path_factory.mktemp("sound") / "ledger.db"
     ledger = Ledger(path)
     ledger.create("visits", 1)
-    ledger.create("trips", "2/3")
+    ledger.create("trips", "2/3", delta="1e-6")
+    ledger.close("trips")
     ask(ledger, request_id="first")
+    ledger.pay("visits", PARAMETERS, "January", Cost(EPSILON), drawn, series="monthly")
     with pytest.raises(ZeroDivisionError):
         ask(ledger, lambda: answer(1 // 0))
     return path
@@ -520,7 +615,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def everything(path: Path) -> object:
     ledger = Ledger(path)
-    return ledger.show(), ledger.requests("visits"), ledger.requests("trips")
+    bound = ledger.series("visits", "monthly")
+    return ledger.show(), ledger.history("visits"), ledger.history("trips"), bound
 
 
 def test_a_cut_ledger_refuses(sound: Path, path: Path) -> None:
@@ -548,14 +644,63 @@ def test_something_else_refuses_and_stays_as_it_is(path: Path, content: bytes) -
     assert path.read_bytes() == content
 
 
-def test_flipped_bits_are_refused_or_harmless(sound: Path, path: Path) -> None:
-    whole, expected = sound.read_bytes(), everything(sound)
+def mixtures(before: bytes, after: bytes, page: int = 4096) -> Iterator[bytes]:
+    """Every file of which some of the changed pages are new and the others old."""
+    old, new = ([whole[at : at + page] for at in range(0, len(whole), page)] for whole in (before, after))
+    assert len(old) == len(new)
+    changed = [at for at in range(len(old)) if old[at] != new[at]]
+    assert len(changed) > 2
+    for chosen in itertools.product((False, True), repeat=len(changed)):
+        takes_new = dict(zip(changed, chosen, strict=True))
+        yield b"".join(new[at] if takes_new.get(at) else old[at] for at in range(len(old)))
+
+
+def test_a_copy_made_in_the_middle_of_a_transaction_is_whole_or_refuses(sound: Path, path: Path) -> None:
+    """Whoever copies the file without its journal gets some pages from before and some from after."""
+    states = [sound.read_bytes()]
+
+    def compute() -> Release:
+        states.append(path.read_bytes())
+        return draw()
+
+    path.write_bytes(states[0])
+    published = ask(Ledger(path), compute, request_id="new")
+    states.append(path.read_bytes())
+    wholes = []
+    for state in states:
+        path.write_bytes(state)
+        wholes.append(everything(path))
+    for (before, after), late in ((states[:2], False), (states[1:], True)):
+        for mixture in mixtures(before, after):
+            path.write_bytes(mixture)
+            whole = None
+            with contextlib.suppress(LedgerError):
+                whole = everything(path)
+                assert whole in wholes
+            left = Cost("0.6") if late else Cost("0.7")
+            with contextlib.suppress(LedgerError):
+                release = ask(Ledger(path), request_id="new")
+                left = Cost("0.6")
+                assert not late or release == published or whole == wholes[1]
+            with contextlib.suppress(LedgerError):
+                paid = Ledger(path).pay("visits", PARAMETERS, "", Cost(EPSILON), drawn, request_id="newer")
+                assert paid.left <= left - Cost(EPSILON)
+
+
+def flipped(whole: bytes) -> Iterator[bytes]:
+    """Copies with one wrong bit, most of them where there is something."""
     used = [at for at, byte in enumerate(whole) if byte]
     chosen = random.Random(4)
-    refused = 0
     for at in [*range(100), *chosen.sample(used, 900), *chosen.sample(range(len(whole)), 300)]:
         broken = bytearray(whole)
         broken[at] ^= 1 << chosen.randrange(8)
+        yield bytes(broken)
+
+
+def test_flipped_bits_are_refused_or_harmless(sound: Path, path: Path) -> None:
+    expected = everything(sound)
+    refused = 0
+    for broken in flipped(sound.read_bytes()):
         path.write_bytes(broken)
         try:
             assert everything(path) == expected
@@ -565,34 +710,115 @@ def test_flipped_bits_are_refused_or_harmless(sound: Path, path: Path) -> None:
     assert refused > 800
 
 
-def edit(path: Path, *statements: str, seal: bool = False) -> None:
+def test_whoever_asks_without_looking_at_the_whole_never_overspends_or_draws_twice(
+    sound: Path, path: Path
+) -> None:
+    """A request reads few rows, so it may not notice the damage; but what it does notice is enough."""
+    stored, (_, visits) = ask(Ledger(sound), never, request_id="first"), Ledger(sound).show()
+    refused = 0
+    for broken in list(flipped(sound.read_bytes()))[::4]:
+        path.write_bytes(broken)
+        ledger = Ledger(path)
+        try:
+            assert ask(ledger, never, request_id="first") == stored
+        except LedgerError:
+            refused += 1
+        for request_id, cost in (("", Cost(0)), ("new", Cost(EPSILON))):
+            with contextlib.suppress(LedgerError):
+                paid = ledger.pay("visits", PARAMETERS, "", Cost(EPSILON), drawn, request_id=request_id)
+                assert paid.left == visits.left - cost
+        with pytest.raises(LedgerError):
+            ledger.create("visits", 100)
+    assert refused > 50
+
+
+def test_an_answered_request_that_one_index_lost_is_not_taken_for_new(sound: Path, path: Path) -> None:
+    whole = sound.read_bytes()
+    with contextlib.closing(sqlite3.connect(sound)) as db:
+        (key,) = db.execute("SELECT key FROM entries WHERE request_id = 'first'").fetchone()
+    places = [found.start() for found in re.finditer(key.encode(), whole)]
+    assert len(places) == 3  # the entry and two indexes
+    for at in places:
+        broken = bytearray(whole)
+        broken[at + 5] ^= 1
+        path.write_bytes(broken)
+        with contextlib.suppress(LedgerError):  # SQLite may take the key from an index, and find it right
+            assert ask(Ledger(path), never, request_id="first") == ask(
+                Ledger(sound), never, request_id="first"
+            )
+        with pytest.raises(LedgerError, match="is damaged or is no ledger"):
+            Ledger(path).show()
+
+
+def test_a_ledger_with_something_behind_its_end_refuses(sound: Path, path: Path) -> None:
+    for more in (b"\0", bytes(4096), sound.read_bytes()):
+        path.write_bytes(sound.read_bytes() + more)
+        refuses(Ledger(path), "is damaged or is no ledger")
+
+
+def edit(path: Path, *statements: str) -> None:
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         for statement in statements:
             db.execute(statement)
+
+
+TRIGGERS = {name: text for name, text in SCHEMA.items() if text.startswith("CREATE TRIGGER")}
+
+
+def edit_with_force(path: Path, *statements: str, seal: bool = False) -> None:
+    """Past the triggers, which are there again afterwards, and if need be under right seals."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for name in TRIGGERS:
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            db.execute(statement)
         if seal:
-            db.execute("UPDATE seal SET digest = ?", (ledger_module._contents(db)[1],))
+            total = 0
+            for kind in (AccountRow, EntryRow, SeriesRow):
+                table, (column, *_) = TABLES[kind]
+                for *row, _ in db.execute(f"SELECT * FROM {table}").fetchall():
+                    sealed = digest(table, tuple(row))
+                    total += int(sealed, 16)
+                    db.execute(f"UPDATE {table} SET digest = ? WHERE {column} = ?", (sealed, row[0]))
+            (entries,) = db.execute("SELECT max(number) FROM entries").fetchone()
+            seals = (entries, f"{total % 2**256:064x}", "{}")
+            db.execute("DELETE FROM seal")
+            db.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", (*seals, digest("seal", seals)))
+        for text in TRIGGERS.values():
+            db.execute(text)
+
+
+def test_sealing_a_sound_ledger_again_changes_nothing(sound: Path, path: Path) -> None:
+    shutil.copy(sound, path)
+    edit_with_force(path, seal=True)
+    assert everything(path) == everything(sound)
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "DROP TABLE requests",
-        "DROP TABLE datasets",
+        "DROP TABLE entries",
+        "DROP TABLE accounts",
+        "DROP TABLE series",
         "DROP TABLE seal",
-        "DELETE FROM requests WHERE request_id = 'first'",
+        "DROP INDEX entries_by_key",
+        "DROP INDEX entries_by_key_again",
+        "DROP TRIGGER entries_stay",
         "DELETE FROM seal",
-        "INSERT INTO seal VALUES ('')",
-        "UPDATE datasets SET budget = '100/1' WHERE dataset = 'visits'",
-        "UPDATE requests SET epsilon = '1/100'",
-        "UPDATE requests SET answer = NULL",
-        "UPDATE requests SET answer = replace(answer, 'lower', 'upper')",
-        "UPDATE requests SET epsilon = x'ff'",
-        "UPDATE requests SET dataset = CAST(x'ff' AS TEXT)",
-        "UPDATE requests SET number = 3 - number + 10",
-        "ALTER TABLE requests RENAME COLUMN epsilon TO price",
-        "CREATE TRIGGER t AFTER INSERT ON requests BEGIN DELETE FROM requests; END",
+        "INSERT INTO seal SELECT * FROM seal",
+        "UPDATE seal SET entries = entries - 1",
+        "UPDATE seal SET total = replace(total, '1', '2')",
+        "UPDATE accounts SET budget = '100/1,0/1' WHERE dataset = 'visits'",
+        "UPDATE accounts SET spent = '0/1,0/1' WHERE dataset = 'visits'",
+        "UPDATE accounts SET spent = x'ff'",
+        "UPDATE entries SET answer = '{}' WHERE event = 'request' AND answer IS NULL",
+        "INSERT INTO entries SELECT 100, dataset, event, time, who, cost, NULL, question, request_id, input,"
+        " series, kind, answer, answered, digest FROM entries WHERE request_id = 'first'",
+        "ALTER TABLE entries RENAME COLUMN cost TO price",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM accounts; END",
         "PRAGMA application_id = 0",
-        "PRAGMA user_version = 2",
+        "PRAGMA user_version = 0",
+        "PRAGMA user_version = 1",
     ],
 )
 def test_an_edited_ledger_refuses(sound: Path, path: Path, statement: str) -> None:
@@ -602,22 +828,101 @@ def test_an_edited_ledger_refuses(sound: Path, path: Path, statement: str) -> No
 
 
 @pytest.mark.parametrize(
-    "amount",
-    ["", "1", "0/1", "1/0", "-1/10", "0.1", "1e-1", "nan", " 1/10", "1/10 ", "one", "1/10/1", "١/١٠"],
+    "statement",
+    [
+        "DELETE FROM entries WHERE request_id = 'first'",
+        "DELETE FROM accounts WHERE dataset = 'visits'",
+        "DELETE FROM series",
+        "UPDATE entries SET cost = '1/100,0/1'",
+        "UPDATE entries SET answer = NULL",
+        "UPDATE entries SET answer = replace(answer, 'lower', 'upper')",
+        "UPDATE entries SET cost = x'ff' WHERE request_id = 'first'",
+        "UPDATE entries SET dataset = CAST(x'ff' AS TEXT)",
+        "UPDATE entries SET number = number + 10",
+        "UPDATE series SET bound = 1",
+    ],
 )
-@pytest.mark.parametrize("place", ["datasets SET budget", "requests SET epsilon"])
+def test_what_is_written_stays_or_the_whole_is_refused(sound: Path, path: Path, statement: str) -> None:
+    shutil.copy(sound, path)
+    with pytest.raises(sqlite3.IntegrityError, match="only dpdistinct writes a ledger"):
+        edit(path, statement)
+    assert everything(path) == everything(sound)
+    edit_with_force(path, statement)
+    for operation in operations_on_the_whole(Ledger(path)):
+        with pytest.raises(LedgerError, match="is damaged or is no ledger"):
+            operation()
+
+
+AMOUNTS_THAT_CANNOT_BE = [
+    *(
+        "",
+        "1",
+        "0/1",
+        "1/0",
+        "-1/10",
+        "0.1",
+        "1e-1",
+        "nan",
+        " 1/10",
+        "1/10 ",
+        "one",
+        "1/10/1",
+        "١/١٠",
+        "2/20",
+    ),
+    "1/" + 5000 * "9",
+]
+
+
+@pytest.mark.parametrize("amount", AMOUNTS_THAT_CANNOT_BE)
+@pytest.mark.parametrize("place", ["accounts SET budget", "entries SET cost"])
 def test_amounts_that_cannot_be_refuse_even_under_a_right_seal(
     sound: Path, path: Path, place: str, amount: str
 ) -> None:
-    shutil.copy(sound, path)
-    edit(path, f"UPDATE {place} = '{amount}'", seal=True)
-    refuses(Ledger(path), "is damaged or is no ledger")
+    for text in (amount, f"{amount},0/1", f"0/1,{amount}"):
+        shutil.copy(sound, path)
+        edit_with_force(path, f"UPDATE {place} = '{text}'", seal=True)
+        refuses(Ledger(path), "is damaged or is no ledger")
 
 
-def test_an_overspent_ledger_refuses_even_under_a_right_seal(sound: Path, path: Path) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET cost = '51/100,0/1'",
+        "UPDATE entries SET cost = '1/100,0/1' WHERE request_id = 'first'",
+        "UPDATE entries SET event = 'gift' WHERE request_id = 'first'",
+        "UPDATE entries SET event = 'create' WHERE request_id = 'first'",
+        "UPDATE entries SET request_id = 'second' WHERE request_id = 'first'",
+        "DELETE FROM entries WHERE request_id = 'first'",
+        "DELETE FROM entries WHERE event = 'create'",
+        "DELETE FROM accounts WHERE dataset = 'trips'",
+        "UPDATE accounts SET spent = '1/1000,0/1'",
+        "UPDATE accounts SET requests = 0",
+        "UPDATE accounts SET closed = 1 - closed",
+        "UPDATE accounts SET budget = '1/1,1/2'",
+    ],
+)
+def test_a_history_that_does_not_add_up_refuses_even_under_a_right_seal(
+    sound: Path, path: Path, statement: str
+) -> None:
     shutil.copy(sound, path)
-    edit(path, "UPDATE requests SET epsilon = '51/100'", seal=True)
-    refuses(Ledger(path), "is damaged or is no ledger")
+    edit_with_force(path, statement, seal=True)
+    for operation in operations_on_the_whole(Ledger(path)):
+        with pytest.raises(LedgerError, match="is damaged or is no ledger"):
+            operation()
+
+
+def test_an_overspent_account_refuses_even_under_a_right_seal(sound: Path, path: Path) -> None:
+    for spent in ("101/100,0/1", "1/10,1/100"):
+        shutil.copy(sound, path)
+        edit_with_force(path, f"UPDATE accounts SET spent = '{spent}'", seal=True)
+        refuses(Ledger(path), "is damaged or is no ledger")
+
+
+def test_a_newer_version_is_not_guessed_at(sound: Path, path: Path) -> None:
+    shutil.copy(sound, path)
+    edit(path, "PRAGMA user_version = 3")
+    refuses(Ledger(path), "is of version 3, and this dpdistinct knows 2; use the dpdistinct that wrote it")
 
 
 def test_another_sqlite_file_refuses(path: Path) -> None:
@@ -628,9 +933,9 @@ def test_another_sqlite_file_refuses(path: Path) -> None:
 def test_an_answer_of_another_version_is_not_guessed_at(sound: Path, path: Path) -> None:
     shutil.copy(sound, path)
     stored = json.dumps(answer(1).to_dict() | {"colour": "red"})
-    edit(path, f"UPDATE requests SET answer = '{stored}'", seal=True)
+    edit_with_force(path, f"UPDATE entries SET answer = '{stored}' WHERE request_id = 'first'", seal=True)
     with pytest.raises(LedgerError, match="another version"):
-        ask(Ledger(path), never)
+        ask(Ledger(path), never, request_id="first")
 
 
 def test_a_journal_without_its_ledger_is_not_given_to_a_new_one(path: Path) -> None:
@@ -667,7 +972,7 @@ def test_a_ledger_that_cannot_be_written_can_be_read(room: Path, file_mode: int,
         for operation in (lambda: ask(ledger, never), lambda: ledger.create("another", 1)):
             with pytest.raises(LedgerError, match=UNUSABLE):
                 operation()
-        assert ledger.show() == [Account("visits", Fraction(1), Fraction(0), 0)]
+        assert ledger.show() == [Account("visits", Cost(1), Cost(0), 0)]
 
 
 def test_a_ledger_that_cannot_be_read_refuses(room: Path) -> None:
@@ -706,7 +1011,7 @@ def full_disk() -> Iterator[None]:
 def test_a_full_disk_spends_nothing(ledger: Ledger) -> None:
     with full_disk(), pytest.raises(LedgerError, match=UNUSABLE):
         ask(ledger, never)
-    assert ledger.show() == [Account("visits", Fraction(1), Fraction(0), 0)]
+    assert ledger.show() == [Account("visits", Cost(1), Cost(0), 0)]
 
 
 def test_a_disk_that_fills_up_meanwhile_publishes_nothing_and_keeps_the_debit(ledger: Ledger) -> None:
@@ -723,8 +1028,8 @@ def test_a_disk_that_fills_up_meanwhile_publishes_nothing_and_keeps_the_debit(le
 
 
 def test_a_ledger_in_use_says_so(ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "BUSY_SECONDS", 0.05)
-    with ledger_module._session(str(path), "BEGIN EXCLUSIVE"):
+    monkeypatch.setattr(ledger_store, "BUSY_SECONDS", 0.05)
+    with ledger_store.session(str(path), "BEGIN EXCLUSIVE"):
         refuses(ledger, "is in use by another process; try again")
     assert ask(ledger)
 

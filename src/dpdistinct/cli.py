@@ -21,6 +21,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import dpdistinct
+from dpdistinct.cli_common import Json, examples
+from dpdistinct.cli_ledger import ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
 app = typer.Typer(
@@ -28,7 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Count the distinct elements in a table, so that no person in it can be found out.",
 )
-ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
 app.add_typer(ledger_app, name="ledger")
 
 Data = Annotated[
@@ -58,17 +59,11 @@ NamedColumns = Annotated[
     typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
 ]
 TempDirectory = Annotated[str | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
-
-
-def _examples(*commands: str) -> str:
-    return "\b\nExamples:\n" + "\n".join(f"  dpdistinct {command}" for command in commands)
 
 
 def _print_version(wanted: bool) -> None:
@@ -88,7 +83,7 @@ def _options(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "count visits.csv --person user_id --element url",
         "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
         "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
@@ -159,7 +154,7 @@ def count(
     typer.echo(release.to_json() if as_json else str(release))
 
 
-@app.command(epilog=_examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
+@app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
 def plan(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
@@ -212,7 +207,7 @@ def plan(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "explore visits.csv --person user_id --element url",
         "explore visits.parquet --person user_id --element url --epsilon 0.5 --plot out.png",
     )
@@ -268,7 +263,7 @@ def explore(
     print_exploration(found)
 
 
-@app.command(epilog=_examples("demo"))
+@app.command(epilog=examples("demo"))
 def demo() -> None:
     """A small table of people and the sites they visited: one private answer, and what lies behind it."""
     from dpdistinct.demo import run_demo
@@ -276,39 +271,6 @@ def demo() -> None:
     run_demo(typer.echo)
 
 
-@ledger_app.command("create", epilog=_examples("ledger create visits --ledger budget.db --budget 3"))
-def ledger_create(
-    name: Annotated[str, typer.Argument(help="A name for the data set.", show_default=False)],
-    budget: Annotated[str, typer.Option(help="How much epsilon may be spent on it, in all.")],
-    ledger: LedgerFile,
-) -> None:
-    """Give a data set a budget, in a new ledger or an existing one."""
-    from dpdistinct.ledger import Ledger
-
-    Ledger(ledger).create(name, budget)
-    typer.echo(f"{name}: a budget of epsilon = {budget} in {ledger}.")
-
-
-@ledger_app.command("show", epilog=_examples("ledger show --ledger budget.db"))
-def ledger_show(ledger: LedgerFile, as_json: Json = False) -> None:
-    """What each data set has left."""
-    from dpdistinct.ledger import Ledger
-    from dpdistinct.terminal import new_table, print_table
-
-    accounts = Ledger(ledger).show()
-    if as_json:
-        rows = [
-            {"dataset": a.dataset, "requests": a.requests}
-            | {name: str(getattr(a, name)) for name in ("budget", "spent", "left")}
-            for a in accounts
-        ]
-        typer.echo(json.dumps(rows))
-        return
-    table = new_table("data set", "budget", "spent", "left", "requests")
-    for a in accounts:
-        amounts = (f"{float(amount):g}" for amount in (a.budget, a.spent, a.left))
-        table.add_row(a.dataset, *amounts, str(a.requests))
-    print_table(table)
 
 
 @contextmanager

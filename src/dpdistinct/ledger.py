@@ -1,59 +1,58 @@
 """A privacy budget that cannot be overspent by accident.
 
-Only public things are kept: names of data sets, budgets, parameters, and the answers that were released.
-docs/ledger.md has the protocol and its argument.
+Only public things are kept: names of data sets, budgets, questions, which input they were asked of, and
+the answers that were released. docs/ledger.md has the protocol and its argument.
 """
 
 from __future__ import annotations
 
-import hashlib
+import getpass
 import json
 import os
-import re
 import sqlite3
-import tempfile
+import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpdistinct.errors import DpdistinctError, ParameterError
+from dpdistinct.errors import ParameterError
+from dpdistinct.ledger_request import (
+    TOO_DEAR,
+    Answer,
+    BudgetError,
+    Fields,
+    RequestError,
+    Stored,
+    answer_fields,
+    canonical,
+    check_covered,
+    check_text,
+    is_short,
+    new_request,
+    stored_answer,
+)
+from dpdistinct.ledger_rows import Account, Book, EntryRow, LedgerError, SeriesRow, cost_text, read_cost
+from dpdistinct.ledger_store import make_file, open_book
 from dpdistinct.parameters import exact
-from dpdistinct.release import Release
+from dpdistinct.privacy import LONGEST, Cost
 
-APPLICATION_ID, VERSION = 0x64706C67, 1  # in the header of the file
-BUSY_SECONDS = 60.0
-LONGEST = 10**40  # numerators and denominators stay below this
+if TYPE_CHECKING:
+    from dpdistinct.release import Release
 
-# One file is left between transactions. EXTRA, because with FULL a power cut may bring back the journal
-# that was just removed, and with it the state before the debit.
-SETTINGS = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON"
-SCHEMA = f"""
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {VERSION};
-CREATE TABLE datasets (dataset TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL);
-CREATE TABLE requests (
-  number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, parameters TEXT NOT NULL, request_id TEXT NOT NULL,
-  epsilon TEXT NOT NULL, time TEXT NOT NULL, answer TEXT, UNIQUE (dataset, parameters, request_id));
-CREATE TABLE seal (digest TEXT NOT NULL);
-INSERT INTO seal VALUES ('');
-"""
-CHECKS = {
-    "PRAGMA application_id": APPLICATION_ID,
-    "PRAGMA user_version": VERSION,
-    "PRAGMA integrity_check": "ok",
-}
-CONTENTS = (
-    "SELECT name, sql FROM sqlite_master ORDER BY name",
-    "SELECT dataset, budget FROM datasets ORDER BY dataset",
-    "SELECT dataset, parameters, request_id, epsilon, time, answer FROM requests ORDER BY number",
-)
-CANONICAL = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda value: str(Fraction(value))
-)
+__all__ = [
+    "Account",
+    "Answer",
+    "BudgetError",
+    "Cost",
+    "Entry",
+    "Ledger",
+    "LedgerError",
+    "RequestError",
+    "Stored",
+]
 
 CREATE = "create it with: dpdistinct ledger create NAME --budget N --ledger FILE"
 UNUSABLE = "cannot be read and written; check the permissions and the space of the file and its directory"
@@ -61,83 +60,152 @@ DAMAGED = (
     "is damaged or is no ledger, and refuses everything; put back a copy that knows every release, "
     "or take its budgets as spent"
 )
+SHARED_FILE = stat.S_IRGRP | stat.S_IWGRP
+SHARED_DIRECTORY = stat.S_ISGID | stat.S_IRWXG  # new files belong to its group
+UNSHARED = SHARED_DIRECTORY | stat.S_ISVTX  # the sticky bit, with which only owners remove files
 UNUSABLE_CODES = tuple(f"SQLITE_{code}" for code in ("CANTOPEN", "FULL", "IOERR", "PERM", "READONLY"))
-
-
-class LedgerError(DpdistinctError):
-    """The ledger refuses, and nothing is published."""
-
-
-@dataclass(frozen=True)
-class Account:
-    """The budget of one data set."""
-
-    dataset: str
-    budget: Fraction
-    spent: Fraction
-    requests: int
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent."""
-        return self.budget - self.spent
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One request that was paid for, at `time` (UTC, ISO 8601)."""
+    """One event in the history of a data set, at `time` (UTC, ISO 8601).
 
-    request_id: str
-    epsilon: Fraction
-    parameters: dict[str, Any]
+    The cost is that of a request, the budget for "create" and "raise", and None for other events. What was
+    converted from an older file has no `who`, and its "create" no time.
+    """
+
+    event: str  # create, request, close, reopen, raise, convert
     time: str
-    answered: bool
-
-
-Request = tuple[str, str, str]  # data set, canonical parameters, request id
-Paid = dict[Request, tuple[Fraction, str, str | None]]  # epsilon, time, answer
-Opened = tuple[sqlite3.Connection, dict[str, Account], Paid]
+    who: str
+    cost: Cost | None
+    request_id: str = ""
+    question: dict[str, Any] | None = None
+    input: Any = None
+    series: str | None = None
+    answered: bool = False
 
 
 class Ledger:
-    """Budgets of data sets in one SQLite file, for any number of processes at once.
+    """Budgets of data sets in one SQLite file, for any number of processes and people at once.
 
-    Guarantee: the epsilons of all answers ever returned for a data set sum to at most its budget, and a
+    Guarantee: the costs of all answers ever returned for a data set sum to at most its budget, and a
     request has one answer, whatever crashes when (docs/ledger.md; tests/test_ledger.py). This holds
     against accidents, not against somebody who edits the file or puts back an older one.
+
+    `who` is the name in the history, where None stands for the user's name.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._name = os.fspath(path)
         self._path = os.path.abspath(self._name)
 
-    def create(self, dataset: str, budget: Any) -> None:
-        """Give a new data set its budget; make the ledger, for its owner's eyes only, if there is none."""
-        _check_text(dataset=dataset)
-        amount = _positive("budget", budget)
-        if not os.path.lexists(self._path):
-            self._make()
-        with self._transaction() as (db, accounts, _):
-            if dataset in accounts:
-                raise LedgerError(f"the data set {dataset!r} has a budget already; a budget never changes")
-            db.execute(
-                "INSERT INTO datasets VALUES (?, ?)", (dataset, f"{amount.numerator}/{amount.denominator}")
-            )
+    def create(
+        self, dataset: str, budget: Any, *, delta: Any = 0, who: str | None = None, share: bool = False
+    ) -> None:
+        """Give a new data set its budget; make the ledger if there is none.
+
+        A new file is for its owner's eyes only, or with `share` for the group of its directory.
+        """
+        check_text(dataset=dataset)
+        amount, who = _budget(budget, delta), _user(who)
+        try:
+            if not os.path.lexists(self._path):
+                self._make(share)
+            elif share and os.stat(self._path).st_mode & SHARED_FILE != SHARED_FILE:
+                raise LedgerError(f"the ledger {self._name} is not shared; its owner can: chmod 660 FILE")
+        except (OSError, ValueError, sqlite3.Error) as error:
+            raise self._refusal(error) from None
+        with self._book(write=True, whole=True, who=who) as book:
+            if book.account(dataset) is not None:
+                raise LedgerError(
+                    f"the data set {dataset!r} has a budget already; "
+                    "to raise it: dpdistinct ledger raise NAME --budget N --ledger FILE"
+                )
+            book.record(EntryRow(0, dataset, "create", _now(), who, cost_text(amount)))
+
+    def raise_budget(self, dataset: str, budget: Any, *, delta: Any = None, who: str | None = None) -> None:
+        """Raise a budget to `budget`, and its delta unless it is None. The history keeps it.
+
+        A budget is never lowered: whoever has planned with it would be refused without a trace of the
+        reason. `close` ends all spending.
+        """
+        who = _user(who)
+        with self._book(write=True, whole=True, who=who) as book:
+            old = self._account(book, dataset).budget
+            new = _budget(budget, old.delta if delta is None else delta)
+            if not old <= new or old == new:
+                raise LedgerError(
+                    f"the budget of data set {dataset!r} is {old}, and {new} is not more; a budget is only "
+                    "raised; to end all spending: dpdistinct ledger close NAME --ledger FILE"
+                )
+            book.record(EntryRow(0, dataset, "raise", _now(), who, cost_text(new)))
+
+    def close(self, dataset: str, *, who: str | None = None) -> None:
+        """Pay for no new requests. Answers that are stored or paid for are still given."""
+        self._set_closed(dataset, "close", who)
+
+    def reopen(self, dataset: str, *, who: str | None = None) -> None:
+        """Pay for new requests again."""
+        self._set_closed(dataset, "reopen", who)
 
     def show(self) -> list[Account]:
-        """Every data set with its budget, by name."""
-        with self._transaction("BEGIN") as (_, accounts, _):
-            return list(accounts.values())
+        """Every data set with its budget, by name. Checks the whole ledger."""
+        with self._book(whole=True) as book:
+            return book.accounts()
+
+    def history(self, dataset: str) -> list[Entry]:
+        """All that happened to one data set, in that order. Checks the whole ledger."""
+        with self._book(whole=True) as book:
+            self._account(book, dataset)
+            return [_entry(row) for row in book.rows(EntryRow) if row.dataset == dataset]
 
     def requests(self, dataset: str) -> list[Entry]:
-        """All that was paid for on one data set, in the order of payment."""
-        with self._transaction("BEGIN") as (_, accounts, paid):
-            self._account(accounts, dataset)
-            return [
-                Entry(request_id, epsilon, json.loads(parameters), time, answer is not None)
-                for (name, parameters, request_id), (epsilon, time, answer) in paid.items()
-                if name == dataset
-            ]
+        """The requests alone, in the order of payment."""
+        return [entry for entry in self.history(dataset) if entry.event == "request"]
+
+    def series(self, dataset: str, name: str) -> int | None:
+        """The bound that the first answer of this series published, or None before that."""
+        check_text(dataset=dataset, series=name)
+        with self._book() as book:
+            self._account(book, dataset)
+            row = book.series(dataset, name)
+            return None if row is None else row.bound
+
+    def pay(
+        self,
+        dataset: str,
+        question: Mapping[str, Any],
+        input: Mapping[str, Any] | str,
+        cost: Cost,
+        compute: Callable[[], Answer],
+        *,
+        request_id: str = "",
+        who: str | None = None,
+        series: str | None = None,
+    ) -> Stored:
+        """The one answer to a request: the stored one, or else it is paid for, computed and stored.
+
+        A request is (dataset, question, request_id, series). The question, JSON values or fractions in a
+        canonical form, names all that the answer depends on besides the data. `input` says on what data,
+        and an answer is given out for the input that it was computed from alone: another one is refused.
+        `compute` reads the data, and starts only when the debit is safe on the disk; if it fails or dies,
+        the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one;
+        if a first answer is stored while it runs, it is called again.
+
+        Guarantee: only a stored answer is ever returned, and a request stores one at most. So a request
+        that was paid for but not answered needs no second debit when it is asked again: what an earlier
+        attempt drew was never published, and what will be published is a single draw with fresh noise,
+        which is what the debit paid for. Two processes that race on one request pay once and draw twice;
+        both return the draw that was stored first, and the other one is forgotten.
+        """
+        asked = new_request(dataset, question, input, cost, request_id, _user(who), series)
+        found = self._debit(asked, cost)
+        for _ in range(2):
+            if found is None:
+                found = self._store(asked, *answer_fields(compute(), cost, series))
+        if found is None:
+            raise LedgerError("compute must use the bound of the series; nothing was published")
+        return found
 
     def release(
         self,
@@ -148,92 +216,96 @@ class Ledger:
         *,
         request_id: str = "",
     ) -> Release:
-        """The one answer to a request: the stored one, or else it is paid for, computed and stored.
+        """`pay` for a question in the caller's own words, of data without a name."""
+        from dpdistinct.release import Release
 
-        A request is (dataset, parameters, request_id). The parameters, JSON values or fractions, name all
-        that the answer depends on besides the data: epsilon, columns, method. `compute` reads the data,
-        and starts only when the debit is safe on the disk; if it fails or dies, the debit stays.
+        def drawn() -> Answer:
+            release = compute()
+            if not isinstance(release, Release):
+                raise LedgerError(TOO_DEAR)
+            return Fields("release", release.to_dict())
 
-        Guarantee: only a stored answer is ever returned, and a request stores one at most. So a request
-        that was paid for but not answered needs no second debit when it is asked again: what an earlier
-        attempt drew was never published, and what will be published is a single draw with fresh noise,
-        which is what the debit paid for. Two processes that race on one request pay once and draw twice;
-        both return the draw that was stored first, and the other one is forgotten.
-        """
-        _check_text(dataset=dataset, request_id=request_id)
-        request = (dataset, _canonical(parameters), request_id)
-        epsilon = _positive("epsilon", epsilon)
-        answer = self._debit(request, epsilon)
-        if answer is None:
-            drawn = compute()
-            if not isinstance(drawn, Release) or drawn.epsilon > float(epsilon):
-                raise LedgerError("compute must return a Release that costs at most the epsilon paid for")
-            answer = self._store(request, json.dumps(drawn.to_dict()))
+        canonical("parameters", parameters)
+        cost = Cost(_positive("epsilon", epsilon))
+        paid = self.pay(dataset, parameters, "", cost, drawn, request_id=request_id)
         try:
-            return Release(**json.loads(answer))
+            return Release(**paid.answer)
         except (TypeError, ValueError):
             raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
 
-    def _debit(self, request: Request, epsilon: Fraction) -> str | None:
+    def _debit(self, asked: EntryRow, cost: Cost) -> Stored | None:
         """The stored answer, or None when the request is paid for but has no answer yet."""
-        with self._transaction() as (db, accounts, paid):
-            account = self._account(accounts, request[0])
-            if request in paid:
-                if paid[request][0] != epsilon:
-                    raise LedgerError("this request was paid for with another epsilon; name it in parameters")
-                return paid[request][2]
-            if epsilon > account.left:
-                raise LedgerError(
-                    f"epsilon {_shown(epsilon)} is over the budget of data set {account.dataset!r}: "
-                    f"{_shown(account.left)} is left of {_shown(account.budget)}; nothing was spent"
+        with self._book(write=True, who=asked.who) as book:
+            account = self._account(book, asked.dataset)
+            paid = book.request(str(asked.key))
+            if paid is None:
+                check_covered(account, cost)
+                book.record(asked._replace(time=_now()))
+                return None
+            if paid.cost != asked.cost:
+                raise RequestError(
+                    "this request was paid for with another epsilon or delta; name them in the question"
                 )
-            amount = f"{epsilon.numerator}/{epsilon.denominator}"
-            time = datetime.now(UTC).isoformat(timespec="seconds")
-            db.execute("INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, NULL)", (*request, amount, time))
-        return None
+            return None if paid.answer is None else stored_answer(paid, asked, account, stored=True)
 
-    def _store(self, request: Request, answer: str) -> str:
-        """Store the answer unless there is one already; then the stored one."""
-        where = "WHERE dataset = ? AND parameters = ? AND request_id = ?"
-        with self._transaction() as (db, _, paid):
-            if request not in paid:
+    def _store(self, asked: EntryRow, kind: str, answer: str, bound: int | None) -> Stored | None:
+        """Store the answer unless there is one already; then the stored one.
+
+        None if the series was given another bound meanwhile: then nothing is stored.
+        """
+        with self._book(write=True) as book:
+            paid, account = book.request(str(asked.key)), book.account(asked.dataset)
+            if paid is None or account is None or paid.cost != asked.cost:
                 raise LedgerError(f"the ledger {self._name} was replaced meanwhile; nothing was published")
-            db.execute(f"UPDATE requests SET answer = ? {where} AND answer IS NULL", (answer, *request))
-            stored: str = db.execute(f"SELECT answer FROM requests {where}", request).fetchone()[0]
-        return stored
+            if paid.answer is not None:
+                return stored_answer(paid, asked, account, stored=True)
+            if bound is not None:
+                first = book.series(asked.dataset, str(asked.series))
+                if first is None:
+                    book.write(SeriesRow(asked.dataset, str(asked.series), bound))
+                elif first.bound != bound:
+                    return None
+            paid = paid._replace(input=asked.input, kind=kind, answer=answer, answered=_now())
+            book.write(paid)
+            return stored_answer(paid, asked, account, stored=False)
+
+    def _set_closed(self, dataset: str, event: str, who: str | None) -> None:
+        who = _user(who)
+        with self._book(write=True, whole=True, who=who) as book:
+            if self._account(book, dataset).closed == (event == "close"):
+                raise LedgerError(
+                    f"the data set {dataset!r} is {'closed' if event == 'close' else 'open'} already"
+                )
+            book.record(EntryRow(0, dataset, event, _now(), who))
 
     @contextmanager
-    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[Opened]:
-        """The checked contents, in a transaction that is dropped on any error."""
+    def _book(self, *, write: bool = False, whole: bool = False, who: str | None = None) -> Iterator[Book]:
+        """The rows, in a transaction that is dropped on any error."""
         if not os.path.lexists(self._path):
             raise LedgerError(f"there is no ledger at {self._name}; {CREATE}")
         try:
-            with _session(self._path, begin) as db:
-                yield (db, *_read(db))
-        except (sqlite3.Error, UnicodeError) as error:  # SQLite may quote broken text
+            with open_book(self._path, time=_now(), who=_user(who), write=write, whole=whole) as book:
+                yield book
+        except (sqlite3.Error, UnicodeError, OSError) as error:  # SQLite may quote broken text
             raise self._refusal(error) from None
 
-    def _make(self) -> None:
-        """An empty ledger, finished under another name first: nobody ever sees half of one."""
+    def _make(self, share: bool) -> None:
         if any(os.path.lexists(self._path + end) for end in ("-journal", "-wal")):
             raise LedgerError(f"the ledger {self._name} is gone but its journal is there; put both back")
-        try:
-            with tempfile.TemporaryDirectory(prefix=".ledger-", dir=os.path.dirname(self._path)) as room:
-                draft = os.path.join(room, "ledger")
-                Path(draft).touch(mode=0o600)
-                with _session(draft, "BEGIN IMMEDIATE") as db:
-                    for statement in SCHEMA.split(";")[:-1]:
-                        db.execute(statement)
-                os.link(draft, self._path)  # unlike a rename, it never replaces a ledger
-        except FileExistsError:
-            pass  # another process was faster
-        except (OSError, ValueError, sqlite3.Error) as error:
-            raise self._refusal(error) from None
+        # SQLite makes and removes a journal beside the file, which every member must be able to do.
+        if share and os.stat(os.path.dirname(self._path)).st_mode & UNSHARED != SHARED_DIRECTORY:
+            raise LedgerError(
+                f"to share the ledger {self._name}, its directory must be open to the group: "
+                "chgrp GROUP DIRECTORY; chmod 2770 DIRECTORY"
+            )
+        make_file(self._path, mode=0o660 if share else 0o600)
 
-    def _account(self, accounts: dict[str, Account], dataset: str) -> Account:
-        if dataset not in accounts:
+    def _account(self, book: Book, dataset: str) -> Account:
+        check_text(dataset=dataset)
+        account = book.account(dataset)
+        if account is None:
             raise LedgerError(f"the ledger {self._name} has no data set {dataset!r}; {CREATE}")
-        return accounts[dataset]
+        return account
 
     def _refusal(self, error: Exception) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "")
@@ -243,72 +315,46 @@ class Ledger:
         return LedgerError(f"the ledger {self._name} {UNUSABLE if unusable else DAMAGED}")
 
 
-@contextmanager
-def _session(path: str, begin: str) -> Iterator[sqlite3.Connection]:
-    """A transaction on a file that exists. When it ends without an error, it is safe on the disk."""
-    uri = Path(path).as_uri() + "?mode=rw"
-    with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as db:
-        db.executescript(SETTINGS)
-        db.execute(begin)
-        yield db
-        if db.total_changes:
-            db.execute("UPDATE seal SET digest = ?", (_contents(db)[1],))
-        db.execute("COMMIT")
+def _entry(row: EntryRow) -> Entry:
+    request = row.event == "request"
+    return Entry(
+        event=row.event,
+        time=row.time,
+        who=row.who,
+        cost=None if row.cost is None else read_cost(row.cost),
+        request_id=row.request_id or "",
+        question=json.loads(str(row.question)) if request else None,
+        input=json.loads(str(row.input)) if request else None,
+        series=row.series or None,
+        answered=row.answer is not None,
+    )
 
 
-def _contents(db: sqlite3.Connection) -> tuple[list[list[tuple[Any, ...]]], str]:
-    """Everything, and its digest: SQLite itself would not notice a digit that flipped."""
-    contents = [db.execute(query).fetchall() for query in CONTENTS]
-    return contents, hashlib.sha256(json.dumps(contents, default=repr).encode()).hexdigest()
-
-
-def _read(db: sqlite3.Connection) -> tuple[dict[str, Account], Paid]:
-    """Everything, or a DatabaseError if it is not as it was written."""
-    if any(db.execute(query).fetchall() != [(expected,)] for query, expected in CHECKS.items()):
-        raise sqlite3.DatabaseError
-    (_, datasets, requests), digest = _contents(db)
-    if db.execute("SELECT digest FROM seal").fetchall() != [(digest,)]:
-        raise sqlite3.DatabaseError
-    paid = {row[:3]: (_amount(row[3]), *row[4:]) for row in requests}
-    accounts = {}
-    for dataset, budget in datasets:
-        spent = [epsilon for (name, *_), (epsilon, *_) in paid.items() if name == dataset]
-        accounts[dataset] = Account(dataset, _amount(budget), sum(spent, Fraction()), len(spent))
-    if any(account.left < 0 for account in accounts.values()):
-        raise sqlite3.DatabaseError
-    return accounts, paid
-
-
-def _canonical(parameters: Mapping[str, Any]) -> str:
-    try:
-        return CANONICAL.encode(dict(parameters))
-    except (TypeError, ValueError):
-        raise ParameterError("parameters must map names to JSON values or fractions") from None
-
-
-def _check_text(**texts: Any) -> None:
-    for name, text in texts.items():
-        if not isinstance(text, str) or not text.isprintable() or (name == "dataset" and not text):
-            raise ParameterError(f"{name} must be printable text, got {text!r}")
+def _budget(budget: Any, delta: Any) -> Cost:
+    amount = Cost(_positive("budget", budget), exact("delta", delta, hint="try 0 or 1e-6"))
+    if not amount.delta < 1 or not is_short(amount):
+        raise ParameterError("delta must lie in [0, 1), with at most 40 digits; try 1e-6")
+    return amount
 
 
 def _positive(name: str, value: Any) -> Fraction:
     amount = exact(name, value, hint="try 1 or 0.5")
     if not 0 < amount < LONGEST or amount.denominator >= LONGEST:
-        raise ParameterError(f"{name} must be positive, of at most 40 digits, got {value!r}; try 1 or 0.5")
+        raise ParameterError(f"{name} must be positive, of at most 40 digits; try 1 or 0.5")
     return amount
 
 
-def _amount(text: str) -> Fraction:
-    if not re.fullmatch("[1-9][0-9]*/[1-9][0-9]*", text):
-        raise sqlite3.DatabaseError
-    return Fraction(text)
+def _user(who: str | None) -> str:
+    """The name for the history: as given, or the user's."""
+    if who is not None:
+        check_text(who=who)
+        return who
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container may have no names
+        name = ""
+    return name if name and name.isprintable() else "unknown"
 
 
-def _shown(amount: Fraction) -> str:
-    """An exact decimal, or n/d where there is none."""
-    places = next((k for k in range(41) if 10**k % amount.denominator == 0), None)
-    if places is None:
-        return str(amount) if amount.denominator < LONGEST else f"about {float(amount):g}"
-    whole, rest = divmod(int(amount * 10**places), 10**places)
-    return f"{whole}.{rest:0{places}d}" if places else str(whole)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,46 @@
+"""On what data a question was answered, in words that name it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+FEW = 3  # names in one message
+
+
+def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
+    """The input that is made of these files: their paths, sizes and times, in the order of their names."""
+    return {"files": [_file(path) for path in sorted({os.path.abspath(path) for path in paths})]}
+
+
+def describe_input(data: Any) -> str:
+    """The caller's name for it, or the files with size and time, or the mapping as it is."""
+    if isinstance(data, str):
+        return data or "data without a name"
+    files = data.get("files") if isinstance(data, Mapping) else None
+    if not isinstance(files, list) or not files:
+        return str(data)
+    try:
+        names = [f"{file['path']} ({_size(file['bytes'])}, {_minute(file['time'])})" for file in files[:FEW]]
+    except (KeyError, TypeError, ValueError):
+        return str(data)
+    return ", ".join(names) + (f" and {len(files) - FEW} more" if len(files) > FEW else "")
+
+
+def _file(path: str) -> dict[str, Any]:
+    found = os.stat(path)
+    time = datetime.fromtimestamp(found.st_mtime_ns // 1000 / 10**6, UTC)
+    return {"path": path, "bytes": found.st_size, "time": time.isoformat(timespec="microseconds")}
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:d} bytes"
+
+
+def _minute(time: str) -> str:
+    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
