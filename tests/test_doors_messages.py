@@ -79,6 +79,8 @@ TABLE = pd.DataFrame({"person": [1, 2], "element": [1, 2]})
 RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper", "max_bound": 5}
 READ = {"data": TABLE, "person": "person", "element": "element"}
 LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
+LIMITS |= {"columns": None, "encoding": "utf-8"}
+PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
 
@@ -100,7 +102,7 @@ def calls(folder: Path) -> dict[str, Call]:
 
     spark = {"df": TABLE, "person": "person", "element": "element", "temp_directory": None, "progress": None}
     return {
-        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS),
+        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
         "read": (dpdistinct.read, READ | LIMITS),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (

@@ -14,16 +14,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 import dpdistinct
-from dpdistinct.cli_common import Json, examples
-from dpdistinct.cli_ledger import ledger_app
+from dpdistinct.cli_common import Json, defaults, examples
+from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+
+if TYPE_CHECKING:
+    from dpdistinct.asking import Answered, Payment
 
 app = typer.Typer(
     add_completion=False,
@@ -35,7 +37,7 @@ app.add_typer(ledger_app, name="ledger")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files or globs (CSV, TSV, JSON lines, Parquet, .gz, .zst; DuckDB, SQLite), or postgresql:// URL.",
+        help="Files or globs (CSV, TSV, JSON lines, Parquet; .gz, .zst; DuckDB, SQLite), or a database URL.",
         show_default=False,
     ),
 ]
@@ -45,7 +47,12 @@ Person = Annotated[
 Element = Annotated[
     list[str], typer.Option(help="The column to count; repeat it for several columns.", metavar="COLUMN")
 ]
-Epsilon = Annotated[str, typer.Option(help="The privacy that is spent: less is safer and less exact.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        help="The privacy that is spent: less is safer and less exact.", envvar="DPDISTINCT_EPSILON"
+    ),
+]
 Beta = Annotated[str, typer.Option(help="The lower bound holds with probability 1 - beta.")]
 Sql = Annotated[
     str | None,
@@ -59,8 +66,36 @@ NamedColumns = Annotated[
     typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+MethodName = Annotated[
+    str, typer.Option("--method", help="matching (exact), greedy (linear time) or sampling (a baseline).")
+]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", help="sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
+]
+MaxBound = Annotated[
+    int | None, typer.Option(help="The largest number of elements one person may account for.")
+]
+PayingLedger = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="Debit epsilon here before the data is read.", envvar="DPDISTINCT_LEDGER"),
+]
+Dataset = Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")]
+RequestId = Annotated[
+    str, typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw.")
+]
+DataName = Annotated[
+    str | None, typer.Option(help="For the ledger: the name of data that are no files, or move about.")
+]
+Series = Annotated[
+    str | None,
+    typer.Option(help="Answers to be compared: later ones use the bound that the first published."),
+]
+Engine = Annotated[str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")]
 MemoryLimit = Annotated[
-    str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
+    str | None,
+    typer.Option(
+        help="What DuckDB may use, such as 1GB; greedy then sorts on disk.", envvar="DPDISTINCT_MEMORY_LIMIT"
+    ),
 ]
 TempDirectory = Annotated[str | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
@@ -78,8 +113,13 @@ def _options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say each step and how long it took.")] = False,
 ) -> None:
-    pass
+    if verbose:
+        import logging
+
+        logging.basicConfig(format="dpdistinct: %(message)s", stream=sys.stderr)
+        logging.getLogger("dpdistinct").setLevel(logging.INFO)
 
 
 @app.command(
@@ -97,61 +137,40 @@ def count(
     element: Element,
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
-    method: Annotated[
-        str, typer.Option(help="matching (exact), greedy (linear time) or sampling (a baseline).")
-    ] = "matching",
-    mechanism: Annotated[
-        str, typer.Option(help="sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
-    ] = "sharp",
-    max_bound: Annotated[
-        int | None, typer.Option(help="The largest number of elements one person may account for.")
-    ] = None,
+    method: MethodName = "matching",
+    mechanism: MechanismName = "sharp",
+    max_bound: MaxBound = None,
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
     as_json: Json = False,
-    ledger: Annotated[Path | None, typer.Option(help="Debit epsilon here before the data is read.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
-    request_id: Annotated[
-        str,
-        typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw."),
-    ] = "",
-    engine: Annotated[
-        str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")
-    ] = "duckdb",
+    ledger: PayingLedger = None,
+    dataset: Dataset = None,
+    request_id: RequestId = "",
+    data_name: DataName = None,
+    series: Series = None,
+    who: Who = None,
+    engine: Engine = "duckdb",
     memory_limit: MemoryLimit = None,
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
     """One private answer: a lower bound for the number of distinct elements, with its confidence."""
-    from dpdistinct.parameters import check_parameters
-    from dpdistinct.query import check_query
-    from dpdistinct.release import answer
-    from dpdistinct.resources import check_resources
-    from dpdistinct.sources import open_source
+    from dpdistinct import asking, parameters, query, resources
 
-    parameters = check_parameters(
+    asked = parameters.check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
-    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: --ledger FILE --dataset NAME")
-    if request_id and ledger is None:
-        raise ParameterError("request_id needs a ledger: --ledger FILE --dataset NAME")
-    with _progress("counting") as step, open_source(data, query, resources, engine, step) as source:
-        source.check(query)  # a mistyped column must not cost the budget; the schema is public
-        compute = partial(answer, source, query, parameters, resources)
-        if ledger is None:
-            release = compute()
-        else:
-            from dpdistinct.ledger import Ledger
-
-            asked = vars(parameters) | query.identity()
-            release = Ledger(ledger).release(
-                str(dataset), asked, parameters.epsilon, compute, request_id=request_id
-            )
-    typer.echo(release.to_json() if as_json else str(release))
+    about = query.check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    means = resources.check_resources(
+        memory_limit=memory_limit, temp_directory=temp_directory, threads=threads
+    )
+    payment = asking.check_payment(
+        ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name, series=series, who=who
+    )
+    with _progress("counting") as step:
+        answered = asking.ask(data, about, asked, means, payment, engine=engine, progress=step)
+    print_answer(answered, payment, as_json=as_json)
 
 
 @app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
@@ -271,6 +290,22 @@ def demo() -> None:
     run_demo(typer.echo)
 
 
+def print_answer(answered: Answered, payment: Payment | None, *, as_json: bool) -> None:
+    """The answer, and what a program or a person needs to know about its price."""
+    from dpdistinct.asking import minute_of
+
+    paid = answered.paid
+    if as_json:
+        fields: dict[str, Any] = answered.release.to_dict() | {"version": dpdistinct.__version__}
+        if paid is not None and payment is not None:
+            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
+            fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
+        typer.echo(json.dumps(fields))
+        return
+    typer.echo(str(answered.release))
+    if paid is not None and payment is not None:
+        spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
+        typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
 
 
 @contextmanager
@@ -291,7 +326,8 @@ def main() -> None:
     if arguments in ([], ["ledger"]):
         arguments.append("--help")
     try:
-        status = typer.main.get_command(app).main(arguments, "dpdistinct", standalone_mode=False)
+        command = typer.main.get_command(app)
+        status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=defaults())
     except DpdistinctError as error:
         _fail(str(error), status_of(error))
     except typer.TyperException as error:
@@ -323,7 +359,13 @@ def status_of(error: DpdistinctError) -> int:
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
 
 
+KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
+
+
 def _fail(message: str, status: int) -> NoReturn:
     line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
-    print(f"dpdistinct: {line}", file=sys.stderr)
+    if "--json" in sys.argv:
+        print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
+    else:
+        print(f"dpdistinct: {line}", file=sys.stderr)
     sys.exit(status)

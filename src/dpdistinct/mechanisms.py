@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from dpdistinct.curves import Curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.noise import Sampler, laplace_margin
-from dpdistinct.parameters import MAX_BOUND, Mechanism, Parameters
+from dpdistinct.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
 from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
-
-DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
 
 # The constants of "sharp": one public rule for all data, private whatever their values are
 # (docs/proofs/mechanisms.md), found on curves of many kinds (benchmarks/accuracy.py).

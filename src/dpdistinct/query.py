@@ -36,16 +36,18 @@ class Query:
         """What is counted, in the words of the one who asked."""
         return ", ".join(self.element)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
         """JSON values that are equal for equal questions, and hold no text of the query.
 
-        The case of names does not matter, as in SQL, and neither do spaces between the words of a
-        query. The query's text may name what is private, so only its digest is kept.
+        The case of names does not matter, as in SQL (but in JSON lines: exact_names), and neither do
+        spaces between the words of a query. The query's text may name what is private, so only its
+        digest is kept.
         """
         sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
+        spelt = str if exact_names else str.lower
         identity: dict[str, Any] = {
-            "person": [name.lower() for name in self.person],
-            "element": [name.lower() for name in self.element],
+            "person": [spelt(name) for name in self.person],
+            "element": [spelt(name) for name in self.element],
             "sql": sql,
         }
         if self.columns:

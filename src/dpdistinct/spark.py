@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpdistinct.asking import answer
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
 from dpdistinct.parameters import Mechanism, Method, check_parameters
 from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
-from dpdistinct.release import Release, answer
+from dpdistinct.release import Release
 from dpdistinct.resources import check_resources
 from dpdistinct.sources.spark import Progress, SparkSource
 
@@ -48,7 +49,7 @@ def count_distinct(
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     source = SparkSource(df, resources.temp_directory, progress)
     source.check(query)
-    return answer(source, query, parameters, resources)
+    return answer(source, query, resources, parameters)
 
 
 def greedy_curve(

@@ -230,6 +230,17 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         yield source
 
 
+def paths_of(data: Any) -> list[str] | None:
+    """The files that `data` names, or None if it is no file."""
+    places = data if isinstance(data, list | tuple) else [data]
+    if not places or not all(isinstance(place, str | os.PathLike) for place in places):
+        return None
+    names = [os.fspath(place) for place in places]
+    if any("://" in name for name in names):
+        return None
+    return [path for name in names for path in _matches(name)]
+
+
 def _matches(place: str) -> list[str]:
     """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
     if os.path.isdir(place):

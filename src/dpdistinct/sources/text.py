@@ -68,6 +68,7 @@ class TextSource:
     def __init__(self, files: CsvFiles | JsonLines) -> None:
         self._files = files
         self.columns = files.columns
+        self.exact_names = isinstance(files, JsonLines)
 
     def check(self, query: Query) -> None:
         self._sides(query)
@@ -77,7 +78,7 @@ class TextSource:
 
     def _sides(self, query: Query) -> tuple[list[str], list[str]]:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
-        if isinstance(self._files, JsonLines):
+        if self.exact_names:
             return list(query.person), list(query.element)
         return chosen(query, self)
 
