@@ -3,7 +3,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from decimal import Decimal, localcontext
+from decimal import (
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    FloatOperation,
+    Inexact,
+    Rounded,
+    Subnormal,
+    Underflow,
+    localcontext,
+)
 from fractions import Fraction
 
 import pytest
@@ -12,7 +22,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpdistinct.errors import DpdistinctError
+from dpdistinct.mechanisms import run_mechanism, sharp_rule
 from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
+from exact import Branch, loads_curve, parameters
 from laws import laplace_law, selection_law
 from samplers import ExactSampler
 
@@ -59,6 +71,45 @@ def test_the_margin_is_the_least_that_holds(sensitivity: int, epsilon: Fraction,
     level = Decimal(beta.numerator) / Decimal(beta.denominator)
     assert tail(k, scale) <= level
     assert k == 0 or tail(k - 1, scale) > level
+
+
+HOSTILE = {
+    "few digits": Context(prec=3, rounding=ROUND_FLOOR, traps=[]),
+    "everything raises": Context(
+        prec=3, rounding=ROUND_FLOOR, traps=[Inexact, Rounded, FloatOperation, Subnormal, Underflow]
+    ),
+    "28 digits": Context(prec=28, rounding=ROUND_FLOOR, traps=[]),
+    "narrow": Context(prec=3, rounding=ROUND_FLOOR, Emin=-1, Emax=1, traps=[]),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
+    def constants() -> list[object]:
+        margin = laplace_margin(sensitivity=10**6, epsilon=Fraction(3, 7), beta=Fraction(1, 10**6))
+        rule = sharp_rule.__wrapped__(Fraction(2, 5), 1000)
+        answers = [
+            run_mechanism(
+                loads_curve([3] * 40 + [100]), parameters(mechanism, "matching", "1", None), Branch(2)
+            )
+            for mechanism in ("sharp", "paper", "r2t", "shifted_inverse")
+        ]
+        return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers]
+
+    expected = constants()
+    with localcontext(HOSTILE[name]) as hostile:
+        assert constants() == expected
+        assert not any(hostile.flags.values())  # nothing was even computed in it
+
+
+def test_the_margin_has_its_safety_factor_at_the_edge_of_an_integer() -> None:
+    # With this beta the exact margin is an integer plus less than 1e-45: rounding the wrong way,
+    # or a factor that drowns in 28 digits, would give one less.
+    with localcontext(prec=120):
+        a = Decimal(-1).exp()
+        exact = a**4 / (1 + a)  # P(X > 3) at scale 1
+        beta = Fraction(exact) * (1 - Fraction(1, 10**46))
+    assert laplace_margin(sensitivity=1, epsilon=Fraction(1), beta=beta) == 4
 
 
 @pytest.mark.parametrize(("scale", "margin"), [(2, 5), (14, 32), (200, 461)])

@@ -4,51 +4,83 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
+from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
 
-from dpdistinct import Contributions, Curve, greedy_curve, matching_curve
+from dpdistinct import Curve, greedy_curve, matching_curve
 from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
 from exact import Branch, branches, loads_curve, loss, parameters
+from keyed import contributions_of
 from laws import selection_log_law
 
 SLACK = 1 + 1e-9  # for the rounding of the logarithms in the test itself
 MECHANISMS = ["sharp", "paper", "r2t", "shifted_inverse", "fixed"]
+METHODS = ["matching", "greedy", "sampling"]
 SETTINGS = [
     (mechanism, method, epsilon)
     for mechanism in MECHANISMS
-    for method in ("matching", "greedy")
+    for method in METHODS
     for epsilon in ("0.3", "1", "4")
 ]
+# Largest bounds that make a small law of each mechanism: "fixed" at each of them, and 6 so that
+# "r2t" takes two counts.
+LARGEST = {"sharp": [4], "paper": [4], "r2t": [6], "shifted_inverse": [None], "fixed": [1, 2, 3]}
 SUBSETS = [tuple(e for e in range(3) if bits >> e & 1) for bits in range(8)]
 Table = tuple[tuple[int, ...], ...]  # what each person holds; the place is the person
 
 
 @cache
 def curve_of(table: Table, method: str) -> Curve:
-    rows = [(person, element) for person, held in enumerate(table) for element in held]
-    data = Contributions.from_pairs([p for p, _ in rows], [e for _, e in rows])
+    data = contributions_of([(person, element) for person, held in enumerate(table) for element in held])
     return matching_curve(data) if method == "matching" else greedy_curve(data)
 
 
+Ranks = tuple[int, ...]  # of each element with one person; NEVER if the person does not hold it
+NEVER = 9
+
+
+def sampled_curve(ranks: tuple[Ranks, ...]) -> Curve:
+    """What sampling counts when everybody's order of their own elements is drawn."""
+    best = np.min(ranks, axis=0)
+    values, elements = np.unique(best[best < NEVER], return_counts=True)
+    return Curve.of_ranks(values.astype(np.int64), elements.astype(np.int64))
+
+
+def ranked(order: tuple[int, ...], held: tuple[int, ...]) -> Ranks:
+    """A person's ranks: the order is theirs, whatever they hold."""
+    kept = [element for element in order if element in held]
+    return tuple(kept.index(element) + 1 if element in held else NEVER for element in range(len(order)))
+
+
+Knots = tuple[tuple[int, ...], tuple[int, ...]]  # bounds and counts of a curve
+
+
+def knots(curve: Curve) -> Knots:
+    return tuple(curve._bounds.tolist()), tuple(curve._counts.tolist())
+
+
 @cache
-def knots(table: Table, method: str) -> tuple[int, ...]:
-    return tuple(curve_of(table, method).values(4).tolist())
-
-
-def tiny_pairs(method: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def tiny_pairs(method: str) -> list[tuple[Knots, Knots]]:
     """All different pairs of curves of tables with three people that differ in one of them.
 
     Added, removed, or with another set: the last is also what happens when two people whose keys
-    collide act as one and one of them leaves.
+    collide act as one and one of them leaves. With sampling, for all orders that can be drawn.
     """
     pairs = set()
+    if method == "sampling":
+        orders = list(permutations(range(3)))
+        everyone = sorted({ranked(order, held) for order in orders for held in SUBSETS})
+        for others in combinations_with_replacement(everyone, 2):
+            for order in orders:
+                curves = [knots(sampled_curve((*others, ranked(order, held)))) for held in SUBSETS]
+                pairs.update(product(curves, repeat=2))
+        return sorted(pairs)
     for table in product(SUBSETS, repeat=3):
         for person, other in product(range(3), SUBSETS):
             changed = (*table[:person], other, *table[person + 1 :])
-            pairs.add((knots(table, method), knots(changed, method)))
+            pairs.add((knots(curve_of(table, method)), knots(curve_of(changed, method))))
     return sorted(pairs)
 
 
@@ -61,6 +93,32 @@ CONSTRUCTED = {
     "a giant joins a crowd": (loads_curve([3] * 40), loads_curve([3] * 40 + [10**6])),
     "a giant joins nobody": (loads_curve([]), loads_curve([700])),
     "a middling one joins": (loads_curve(range(1, 60)), loads_curve([*range(1, 60), 30])),
+    "a middling one grows": (loads_curve(range(1, 60)), loads_curve([*range(1, 30), *range(31, 60), 900])),
+    "a giant shrinks": (loads_curve([3] * 40 + [10**6]), loads_curve([3] * 40 + [2])),
+}
+
+
+def sampled(ranks: dict[int, int]) -> Curve:
+    """A curve of sampling: so many elements with each best rank."""
+    return Curve.of_ranks(np.array(sorted(ranks)), np.array([ranks[rank] for rank in sorted(ranks)]))
+
+
+# Curves of sampling need not be concave. Each pair moves as far as one person can move a curve
+# ((A) and (B) of docs/proofs/selection.md): new elements, or others' elements at better ranks.
+SAMPLED = {
+    "seven late elements": (sampled({1: 1, 7: 6}), sampled({1: 2, 7: 6})),
+    "a jump at 3": (sampled({3: 20}), sampled({1: 1, 2: 1, 3: 19})),
+    "a jump at 50": (sampled({1: 3, 50: 400}), sampled({1: 4, 2: 1, 50: 398})),
+    "one set for another": (sampled({1: 4, 2: 1, 50: 398}), sampled({1: 3, 50: 399, 51: 1})),
+    "two slopes that are fractions": (sampled({4: 7, 9: 8}), sampled({1: 1, 4: 7, 9: 7})),
+    # A slope just below the number of people whom "shifted_inverse" leaves out at these epsilons.
+    **{
+        f"a slope just below {people}": (
+            sampled({1: 200, 50: 49 * people - 10}),
+            sampled({1: 201, **dict.fromkeys(range(2, 21), 1), 50: 49 * people - 10}),
+        )
+        for people in (5, 22, 74)
+    },
 }
 
 
@@ -68,24 +126,40 @@ CONSTRUCTED = {
 def test_no_pair_of_tiny_neighbours_is_told_apart_by_more_than_epsilon(
     mechanism: str, method: str, epsilon: str
 ) -> None:
-    settings = parameters(mechanism, method, epsilon, 4)
-    laws = {}
-    worst = 0.0
-    for pair in tiny_pairs(method):
-        for values in pair:
-            if values not in laws:
-                curve = Curve(np.arange(5), np.array([0, *values]))
-                laws[values] = branches(curve, settings)
-        worst = max(worst, loss(laws[pair[0]], laws[pair[1]]).whole)
-    assert 0 < worst <= float(settings.epsilon) * SLACK
+    for largest in LARGEST[mechanism]:
+        settings = parameters(mechanism, method, epsilon, largest)
+        laws = {}
+        worst = 0.0
+        for pair in tiny_pairs(method):
+            for curve in pair:
+                if curve not in laws:
+                    laws[curve] = branches(Curve(*map(np.array, curve)), settings)
+            worst = max(worst, loss(laws[pair[0]], laws[pair[1]]).whole)
+        assert 0 < worst <= float(settings.epsilon) * SLACK
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "4"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("pair", SAMPLED)
+def test_no_pair_of_sampled_curves_is_told_apart_by_more_than_epsilon(
+    pair: str, mechanism: str, epsilon: str
+) -> None:
+    moved = np.subtract(*(curve.values(60) for curve in SAMPLED[pair]))
+    bounds = np.arange(1, 61)
+    assert (np.abs(moved) <= bounds).all()
+    assert (np.abs(np.subtract.outer(moved, moved)) <= np.maximum.outer(bounds, bounds)).all()
+    settings = parameters(mechanism, "sampling", epsilon, None if mechanism != "fixed" else 7)
+    laws = [branches(curve, settings) for curve in SAMPLED[pair]]
+    assert loss(*laws).whole <= float(settings.epsilon) * SLACK
 
 
 @pytest.mark.parametrize("pair", CONSTRUCTED)
-@pytest.mark.parametrize(("mechanism", "method", "epsilon"), SETTINGS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "4"])
 def test_no_constructed_neighbour_is_told_apart_by_more_than_epsilon(
-    mechanism: str, method: str, epsilon: str, pair: str
+    epsilon: str, mechanism: str, pair: str
 ) -> None:
-    settings = parameters(mechanism, method, epsilon, None if mechanism != "fixed" else 20)
+    settings = parameters(mechanism, "matching", epsilon, None if mechanism != "fixed" else 20)
     laws = [branches(curve, settings) for curve in CONSTRUCTED[pair]]
     assert loss(*laws).whole <= float(settings.epsilon) * SLACK
 

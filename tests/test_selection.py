@@ -7,8 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpdistinct import Curve
+from dpdistinct.hull import upper_hull
 from dpdistinct.mechanisms import sharp_head_start
-from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities, upper_hull
+from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
 
 K = RESOLUTION
 
@@ -123,6 +125,15 @@ def test_the_hull_supports_every_line(y: list[int], data: st.DataObject) -> None
     for slope in (Fraction(n, 7) for n in range(-400, 400, 13)):
         highest = max(y[i] + slope * x[i] for i in range(len(x)))
         assert max(y[i] + slope * x[i] for i in corners) == highest
+
+
+@given(st.dictionaries(st.integers(1, 60), st.integers(1, 400), max_size=6), st.booleans())
+def test_the_fewest_left_is_its_definition(steps: dict[int, int], concave: bool) -> None:
+    make = Curve.of_loads if concave else Curve.of_ranks
+    curve = make(np.array(sorted(steps), dtype=np.int64), np.array([steps[x] for x in sorted(steps)]))
+    counts = [0, *curve.values(60).tolist()]
+    expected = [max(count - l * j for l, count in enumerate(counts)) for j in range(450)]
+    assert curve.fewest_left(449).tolist() == expected
 
 
 def test_head_starts_fall_with_the_distance_and_end_at_the_reach() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpdistinct import _core
 from dpdistinct.contributions import ArrowStream, Contributions, read_stream, thread_count
 from dpdistinct.errors import ParameterError
-from dpdistinct.selection import upper_hull
+from dpdistinct.hull import upper_hull
 
 
 class Curve:
@@ -71,8 +71,9 @@ class Curve:
         corner = upper_hull(self._bounds.tolist(), self._counts.tolist())
         bounds, counts = self._bounds[corner], self._counts[corner]
         j = np.arange(people + 1, dtype=np.int64)
-        # Up to which corner is the slope at least j?  Slopes fall, and are compared as integers.
-        slopes = -(-np.diff(counts) // np.diff(bounds)) if len(corner) > 1 else np.zeros(0, np.int64)
+        # Up to which corner is the slope at least j?  Slopes fall. They may be fractions (the hull of
+        # a curve that is not concave), and j is an integer, so their floors decide.
+        slopes = np.diff(counts) // np.diff(bounds)
         best = np.searchsorted(-slopes, -j, side="right")
         return np.asarray(counts[best] - bounds[best] * j)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct.curves import Curve
+from dpdistinct.digits import context, quotient
 from dpdistinct.noise import Sampler, laplace_margin
 from dpdistinct.parameters import MAX_BOUND, Mechanism, Parameters
 from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
@@ -190,7 +191,8 @@ def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
 
 def _log(x: Fraction) -> Fraction:
     """Ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
-    return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).ln()).limit_denominator(10**30)
+    own = context(40, ROUND_HALF_EVEN)
+    return Fraction(own.ln(quotient(own, x))).limit_denominator(10**30)
 
 
 def _units(x: Fraction) -> int:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from dpdistinct.digits import context, quotient
 from dpdistinct.errors import DpdistinctError
 
 Draw = Literal["exponential", "permute_and_flip"]
@@ -79,12 +80,15 @@ def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> in
     P(X > k) = a^(k+1) / (1 + a) with a = exp(-1/scale). The paper's scale * ln(1 / 2 beta) is for
     continuous noise and falls short of it at small scales.
     """
-    up = Context(prec=60, rounding=ROUND_CEILING)  # 60 digits, and one unit up for what they lack
-    scale = Decimal(noise_scale(sensitivity, epsilon))
+    up = context(60, ROUND_CEILING)
+    scale = Decimal.from_float(noise_scale(sensitivity, epsilon))
     a = up.exp(up.divide(Decimal(-1), scale))
-    log = up.ln(up.divide(Decimal(beta.denominator), Decimal(beta.numerator)))
+    log = up.ln(quotient(up, 1 / beta))
     exact = up.multiply(scale, up.subtract(log, up.ln(up.add(1, a))))
-    k = int(up.multiply(exact, Decimal(1) + Decimal(10) ** -40).to_integral_value(ROUND_CEILING)) - 1
+    # Sixty digits, and a little more than what they may lack: exp and ln round to the nearest.
+    little = Decimal("1e-40")
+    above = up.add(up.multiply(exact, up.add(1, little)), little)
+    k = int(above.to_integral_value(ROUND_CEILING, up)) - 1
     return max(k, 0)
 
 

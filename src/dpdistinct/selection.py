@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdistinct.hull import upper_hull
+
 RESOLUTION = 2**20
 """K: scores are integers with this many units to one person."""
 
@@ -66,19 +68,6 @@ def lead_scores(quality: Sequence[int], bounds: Sequence[int], head_starts: NDAr
     lead = np.subtract.outer(p, p) // np.maximum.outer(b, b) + head_starts.astype(p.dtype)
     np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
     return [int(score) for score in lead.min(axis=1)]
-
-
-def upper_hull(x: Sequence[int], y: Sequence[int]) -> list[int]:
-    """The indices of the corners of the upper concave hull of points with increasing x."""
-    hull: list[int] = []
-    for i in range(len(x)):
-        while len(hull) >= 2:
-            a, b = hull[-2], hull[-1]
-            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
-                break
-            hull.pop()
-        hull.append(i)
-    return hull
 
 
 def _array(x: Sequence[int], fits: bool) -> NDArray[Any]:
