@@ -99,11 +99,14 @@ def count(
         str, typer.Option(help="matching (exact), greedy (linear time) or sampling (a baseline).")
     ] = "matching",
     mechanism: Annotated[
-        str, typer.Option(help="sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
-    ] = "sharp",
+        str, typer.Option(help="joint, sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
+    ] = "joint",
     max_bound: Annotated[
         int | None, typer.Option(help="The largest number of elements one person may account for.")
     ] = None,
+    aim: Annotated[
+        str, typer.Option(help="lower_bound (the largest), or estimate (the closest; with joint).")
+    ] = "lower_bound",
     sql: Sql = None,
     as_json: Json = False,
     ledger: Annotated[Path | None, typer.Option(help="Debit epsilon here before the data is read.")] = None,
@@ -125,7 +128,7 @@ def count(
     from dpdistinct.tables import check_readable
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     if (ledger is None) != (dataset is None):
         raise ParameterError("ledger and dataset go together: --ledger FILE --dataset NAME")
@@ -206,7 +209,7 @@ def plan(
     from dpdistinct.terminal import new_table, print_table
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     bounds = bound or [digit * 10**e for e in range(3) for digit in (1, 2, 5)] + [1000]
     for value in bounds:
@@ -228,9 +231,9 @@ def plan(
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
-    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen by sharp")
+    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen")
     for row in rows:
-        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.sharp_margin:,}")
+        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
     confidence = f"{float(1 - parameters.beta):.6g}"
     print_table(table)
     typer.echo(
@@ -266,7 +269,7 @@ def explore(
     from dpdistinct.terminal import print_exploration
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     if plot is not None:
         check_plot_path(plot)

@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 from dpdistinct.errors import ParameterError
 
 Method = Literal["matching", "greedy", "sampling"]
-Mechanism = Literal["sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Aim = Literal["lower_bound", "estimate"]
+Mechanism = Literal["joint", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
 
@@ -25,9 +26,12 @@ class Parameters:
     method: Method
     mechanism: Mechanism
     max_bound: int | None  # None: the mechanism's own default
+    aim: Aim = "lower_bound"  # what the bound is chosen for
 
 
-def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any) -> Parameters:
+def check_parameters(
+    *, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any, aim: Any = "lower_bound"
+) -> Parameters:
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
     if not exact_epsilon > 0:
@@ -41,6 +45,10 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
     if mechanism not in get_args(Mechanism):
         raise ParameterError(f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {mechanism!r}")
+    if aim not in get_args(Aim):
+        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {aim!r}")
+    if aim == "estimate" and mechanism != "joint":
+        raise ParameterError(f'aim "estimate" needs mechanism "joint", got {mechanism!r}')
     if max_bound is not None:
         if isinstance(max_bound, bool) or not hasattr(max_bound, "__index__"):
             raise ParameterError(f"max_bound must be an integer or None, got {max_bound!r}")
@@ -51,7 +59,7 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(
             'mechanism "fixed" needs max_bound: the number of elements one person may account for'
         )
-    return Parameters(exact_epsilon, exact_beta, method, mechanism, max_bound)
+    return Parameters(exact_epsilon, exact_beta, method, mechanism, max_bound, aim)
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")

@@ -13,7 +13,7 @@ from dpdistinct.curves import Curve, greedy_curve, matching_curve, sampling_curv
 from dpdistinct.errors import DpdistinctError, ParameterError
 from dpdistinct.mechanisms import DEFAULT_MAX_BOUND, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, warm_up
-from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, Parameters, check_parameters
 from dpdistinct.tables import Columns, column_names, duckdb_settings, greedy_curve_on_disk, open_keys
 
 CURVES: dict[Method, Callable[[Contributions], Curve]] = {
@@ -29,7 +29,8 @@ class Release:
 
     `lower_bound` is at most the true count with probability at least 1 - beta; `estimate` is the
     noisy count before the margin was subtracted; `bound` is how many elements each person could
-    account for (None for a mechanism without such a bound).
+    account for (None for a mechanism without such a bound), chosen for the largest lower bound or
+    the closest estimate, as `aim` says.
     """
 
     lower_bound: int
@@ -41,6 +42,7 @@ class Release:
     mechanism: Mechanism
     max_bound: int | None
     element: str | None = None
+    aim: Aim = "lower_bound"
 
     def __str__(self) -> str:
         counted = "distinct elements" if self.element is None else f"distinct values of {self.element}"
@@ -67,8 +69,9 @@ def count_distinct(
     epsilon: float = 1.0,
     beta: float = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     sql: str | None = None,
     memory_limit: str | None = None,
     temp_directory: str | None = None,
@@ -77,14 +80,15 @@ def count_distinct(
     """How many distinct elements there are, without giving away what anybody contributed.
 
     data, person, element, sql, memory_limit, temp_directory, threads: as for `read`; person and
-    element are not needed for Contributions.
+    element are not needed for Contributions. aim: what the bound is chosen for, the largest
+    "lower_bound" or the closest "estimate"; the lower bound holds with both.
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta
     (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
     """
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     if isinstance(data, Contributions):
         return release_curve(CURVES[parameters.method](data), parameters)
@@ -127,6 +131,7 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         method=parameters.method,
         mechanism=parameters.mechanism,
         max_bound=DEFAULT_MAX_BOUND.get(parameters.mechanism) if max_bound is None else max_bound,
+        aim=parameters.aim,
     )
 
 

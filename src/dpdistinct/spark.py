@@ -21,7 +21,7 @@ from dpdistinct.databases import constant_error
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 from dpdistinct.files import literal
 from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Mechanism, Method, check_parameters, size_in_bytes
+from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters, size_in_bytes
 from dpdistinct.release import CURVES, Release, release_curve
 from dpdistinct.sparkio import (
     PARTITIONS,
@@ -61,8 +61,9 @@ def count_distinct(
     epsilon: float = 1.0,
     beta: float = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     memory_limit: str | None = None,
     temp_directory: str | None = None,
     threads: int | None = None,
@@ -78,7 +79,7 @@ def count_distinct(
     progress is called with the name of each step.
     """
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     names = column_names("element", element)
     size_in_bytes(memory_limit or DEFAULT_MEMORY_LIMIT)
