@@ -205,7 +205,7 @@ def loss_table(title: str, curves: dict[str, Curve]) -> None:
         )
     paper, sharp, ours, oracle = np.array(table).transpose(2, 0, 1)
     print(
-        f"\n{len(curves)} curves x {len(SETTINGS)} settings, geometric means and largest of one curve in one setting:"
+        f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, and the largest of one curve in one:"
     )
     for name, ratio in (
         ("joint / sharp", ours / sharp),
@@ -219,17 +219,14 @@ def loss_table(title: str, curves: dict[str, Curve]) -> None:
         + ", ".join(f"{e}: {mean(by_epsilon[:, i]):.3f}" for i, e in enumerate(EPSILONS))
     )
     for name, ratio in (("sharp", sharp / oracle), ("joint", ours / oracle)):
-        print(
-            f"- gap of {name}: {mean(ratio):.2f}; at epsilon 1: {mean(ratio[:, 9:12]):.2f}, at most {ratio[:, 9:12].max():.2f}"
-        )
+        one = ratio[:, [epsilon == "1" for epsilon, _ in SETTINGS]]
+        print(f"- gap of {name}: {mean(ratio):.2f}; at epsilon 1: {mean(one):.2f}, at most {one.max():.2f}")
 
 
 def error_table(tables: dict[str, Contributions], curves: dict[str, Curve]) -> None:
     """The error of the estimate, in % of the truth."""
     print("\n### Error of the estimate, in % of the truth\n")
-    print(
-        "| table | epsilon | sampling, best k in hindsight | sharp | joint | joint, aim estimate | over sampling |"
-    )
+    print("| table | epsilon | sampling, best k | sharp | joint | joint, aim estimate | over sampling |")
     print("|---|---|---|---|---|---|---|")
     for name, curve in curves.items():
         for epsilon in ("0.1", "1", "10"):
