@@ -22,7 +22,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import cli, matching_curve, report
-from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.joint import kappa
 from dpdistinct.noise import laplace_margin
 
 COMMAND = [sys.executable, "-m", "dpdistinct"]
@@ -81,7 +81,7 @@ def test_count_prints_one_sentence(run: Run, data: str) -> None:
     assert (outcome.status, outcome.err) == (0, "")
 
 
-@pytest.mark.parametrize("mechanism", ["sharp", "paper", "r2t", "shifted_inverse", "fixed"])
+@pytest.mark.parametrize("mechanism", ["joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"])
 def test_count_prints_one_json_object(run: Run, mechanism: str) -> None:
     options = ["--mechanism", mechanism, "--max-bound", "64", "--epsilon", "0.5", "--beta", "0.01"]
     outcome = run("count", "visits.csv", *ASKED, *options, "--method", "greedy", "--json")
@@ -136,7 +136,7 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--beta", "0.5"], "beta must lie in [1e-12, 0.5), got '0.5'; 0.05 gives a 95% lower bound"),
     (["--beta", "95%"], "beta must be a number"),
     (["--method", "gredy"], "method must be one of matching, greedy, sampling, got 'gredy'"),
-    (["--mechanism", "Sharp"], "mechanism must be one of sharp,"),
+    (["--mechanism", "Sharp"], "mechanism must be one of joint,"),
     (["--mechanism", "fixed"], 'mechanism "fixed" needs max_bound'),
     (["--max-bound", "0"], "max_bound must lie in"),
     (["--max-bound", "-5"], "max_bound must lie in"),
@@ -268,12 +268,12 @@ def test_plan_needs_no_data_and_agrees_with_the_margin(run: Run) -> None:
     for row in rows:
         assert row["noise"] == pytest.approx(row["bound"] / 0.7)
         assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=epsilon, beta=beta)
-        rest = (1 - SHARP_SHARE) * epsilon
-        assert row["sharp_margin"] == laplace_margin(sensitivity=row["bound"], epsilon=rest, beta=beta)
+        units = kappa("lower_bound", beta) / epsilon  # of the bound
+        assert row["chosen_margin"] == pytest.approx(float(units * row["bound"]), abs=1.001)
     table = run("plan", "--epsilon", "0.7", "--beta", "0.01", "--bound", "3", "--bound", "1000").out
     for row in rows:
         assert re.search(
-            rf"^{row['bound']:,} .* {row['margin']:,} +{row['sharp_margin']:,}$", table, re.MULTILINE
+            rf"^{row['bound']:,} .* {row['margin']:,} +{row['chosen_margin']:,}$", table, re.MULTILINE
         )
     assert "holds with probability 0.99" in table
 
@@ -292,13 +292,12 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
         == f"For a margin of at most {margin:,} at a bound of about {bound:,}: epsilon = {epsilon:g}.\n"
     )
 
-    def sharp_margin(thousandths: int) -> int:
-        rest = (1 - SHARP_SHARE) * Fraction(thousandths, 1000)
-        return laplace_margin(sensitivity=bound, epsilon=rest, beta=Fraction(1, 20))
+    def chosen_margin(thousandths: int) -> int:
+        return report.chosen_margin(epsilon=Fraction(thousandths, 1000), beta=Fraction(1, 20), bound=bound)
 
     thousandths = round(1000 * epsilon)
-    assert sharp_margin(thousandths) <= margin
-    assert thousandths == 1 or sharp_margin(thousandths - 1) > margin
+    assert chosen_margin(thousandths) <= margin
+    assert thousandths == 1 or chosen_margin(thousandths - 1) > margin
 
 
 def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
@@ -332,7 +331,7 @@ def test_explore_shows_the_exact_curves_as_json(run: Run) -> None:
         assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=half, beta=Fraction(1, 20))
     assert found["bounds"][-1]["bias"]["matching"] == 0
     mechanisms = [row["mechanism"] for row in found["expected"]]
-    assert mechanisms == ["sharp", "paper", "r2t", "shifted_inverse"]
+    assert mechanisms == ["joint", "sharp", "paper", "r2t", "shifted_inverse"]
 
 
 def test_explore_of_an_empty_table(run: Run) -> None:

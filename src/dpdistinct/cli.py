@@ -70,10 +70,14 @@ MethodName = Annotated[
     str, typer.Option("--method", help="matching (exact), greedy (linear time) or sampling (a baseline).")
 ]
 MechanismName = Annotated[
-    str, typer.Option("--mechanism", help="sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
+    str,
+    typer.Option("--mechanism", help="joint, sharp, paper, r2t, shifted_inverse, or fixed with --max-bound."),
 ]
 MaxBound = Annotated[
     int | None, typer.Option(help="The largest number of elements one person may account for.")
+]
+AimName = Annotated[
+    str, typer.Option("--aim", help="lower_bound (the largest), or estimate (the closest; with joint).")
 ]
 PayingLedger = Annotated[
     Path | None,
@@ -138,8 +142,9 @@ def count(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
     method: MethodName = "matching",
-    mechanism: MechanismName = "sharp",
+    mechanism: MechanismName = "joint",
     max_bound: MaxBound = None,
+    aim: AimName = "lower_bound",
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
@@ -159,7 +164,7 @@ def count(
     from dpdistinct import asking, parameters, query, resources
 
     asked = parameters.check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     about = query.check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
     means = resources.check_resources(
@@ -192,7 +197,7 @@ def plan(
     from dpdistinct.terminal import new_table, print_table
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     bounds = bound or [digit * 10**e for e in range(3) for digit in (1, 2, 5)] + [1000]
     for value in bounds:
@@ -214,9 +219,9 @@ def plan(
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
-    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen by sharp")
+    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen")
     for row in rows:
-        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.sharp_margin:,}")
+        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
     confidence = f"{float(1 - parameters.beta):.6g}"
     print_table(table)
     typer.echo(
@@ -254,7 +259,7 @@ def explore(
     from dpdistinct.terminal import print_exploration
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     if plot is not None:
         check_plot_path(plot)

@@ -7,7 +7,7 @@ from typing import Any
 from dpdistinct.asking import ask, check_payment
 from dpdistinct.contributions import Contributions
 from dpdistinct.ledger import Ledger
-from dpdistinct.parameters import Mechanism, Method, Number, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
 from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import refuse_for_contributions
 from dpdistinct.release import Release
@@ -22,8 +22,9 @@ def count_distinct(
     epsilon: Number = 1.0,
     beta: Number = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
@@ -39,7 +40,8 @@ def count_distinct(
     """How many distinct elements there are, without giving away what anybody contributed.
 
     data, person, element, sql, columns, encoding, memory_limit, temp_directory, threads: as for
-    `read`; person and element are not needed for Contributions.
+    `read`; person and element are not needed for Contributions. aim: what the bound is chosen for,
+    the largest "lower_bound" or the closest "estimate"; the lower bound holds with both.
 
     ledger, dataset: epsilon is paid for from the budget of this data set before a row is read. The
     same question about the same input is one request: asked again, it gets the stored answer, and
@@ -52,7 +54,7 @@ def count_distinct(
     (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
     """
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(

@@ -13,12 +13,13 @@ from typing import Any, Literal, cast, get_args
 from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
-Mechanism = Literal["sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Aim = Literal["lower_bound", "estimate"]
+Mechanism = Literal["joint", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
 
 Number = int | float | str | Fraction | Decimal
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
-DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
+DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"joint": MAX_BOUND, "sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,16 @@ class Parameters:
     method: Method
     mechanism: Mechanism
     max_bound: int | None  # None: the mechanism has no bound
+    aim: Aim = "lower_bound"  # what the bound is chosen for
 
     def identity(self) -> dict[str, Any]:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
         return dict(vars(self))
 
 
-def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any) -> Parameters:
+def check_parameters(
+    *, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any, aim: Any = "lower_bound"
+) -> Parameters:
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
     if not exact_epsilon > 0:
@@ -54,6 +58,10 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(
             f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
         )
+    if type(aim) is not str or aim not in get_args(Aim):
+        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    if aim == "estimate" and mechanism != "joint":
+        raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
     if mechanism == "shifted_inverse" and max_bound is not None:
         raise ParameterError('max_bound does not apply to mechanism "shifted_inverse", which has no bound')
     if max_bound is not None:
@@ -69,7 +77,14 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         )
     else:
         max_bound = DEFAULT_MAX_BOUND.get(cast(Mechanism, mechanism))
-    return Parameters(exact_epsilon, exact_beta, cast(Method, method), cast(Mechanism, mechanism), max_bound)
+    return Parameters(
+        epsilon=exact_epsilon,
+        beta=exact_beta,
+        method=cast(Method, method),
+        mechanism=cast(Mechanism, mechanism),
+        max_bound=max_bound,
+        aim=cast(Aim, aim),
+    )
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")

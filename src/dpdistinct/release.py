@@ -11,7 +11,7 @@ from dpdistinct.curves import Curve
 from dpdistinct.errors import DpdistinctError
 from dpdistinct.mechanisms import run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler
-from dpdistinct.parameters import Mechanism, Method, Parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, Parameters
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Release:
 
     `lower_bound` is at most the true count with probability at least 1 - beta; `estimate` is the
     noisy count before the margin was subtracted; `bound` is how many elements each person could
-    account for (None for a mechanism without such a bound).
+    account for (None for a mechanism without such a bound), chosen for the largest lower bound or
+    the closest estimate, as `aim` says.
     """
 
     kind: ClassVar[str] = "release"  # of an answer, in a ledger
@@ -34,6 +35,7 @@ class Release:
     mechanism: Mechanism
     max_bound: int | None
     element: str | None = None
+    aim: Aim = "lower_bound"
 
     def __str__(self) -> str:
         counted = "distinct elements" if self.element is None else f"distinct values of {self.element}"
@@ -73,6 +75,7 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         method=parameters.method,
         mechanism=parameters.mechanism,
         max_bound=parameters.max_bound,
+        aim=parameters.aim,
     )
 
 

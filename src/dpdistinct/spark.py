@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.asking import answer
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
-from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters
 from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
@@ -26,8 +26,9 @@ def count_distinct(
     epsilon: float = 1.0,
     beta: float = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     memory_limit: str | None = None,
     temp_directory: str | None = None,
     threads: int | None = None,
@@ -43,7 +44,7 @@ def count_distinct(
     progress is called with the name of each step.
     """
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     query = check_query(person=person, element=element)
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
