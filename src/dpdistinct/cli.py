@@ -71,7 +71,7 @@ MethodName = Annotated[
 ]
 MechanismName = Annotated[
     str,
-    typer.Option("--mechanism", help="joint, sharp, paper, r2t, shifted_inverse, or fixed with --max-bound."),
+    typer.Option("--mechanism", help="joint, sharp, paper, r2t, shifted_inverse, or fixed (--max-bound)."),
 ]
 MaxBound = Annotated[
     int | None, typer.Option(help="The largest number of elements one person may account for.")
