@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,9 +12,12 @@
 
 #include "arrow.hpp"
 #include "balanced.hpp"
+#include "basis.hpp"
 #include "build.hpp"
 #include "greedy.hpp"
 #include "keys.hpp"
+#include "one_group.hpp"
+#include "rounds.hpp"
 #include "sampling.hpp"
 
 namespace nb = nanobind;
@@ -112,9 +116,9 @@ struct Builder {
             [&](std::size_t rows) { builder.added(rows); });
     }
 
-    Graph graph(std::uint64_t max_index) {
+    Graph graph(std::uint64_t max_index, int group_bits) {
         nb::gil_scoped_release no_gil;
-        return builder.finish(max_index);
+        return builder.finish(max_index, group_bits);
     }
 
     Interrupt interrupt = python_interrupt();
@@ -126,6 +130,51 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
     read(
         capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
         [&](std::size_t rows) { interrupt.worked(rows); });
+}
+
+// A table with a line for each bucket of rounds and a column for each group.
+nb::object to_table(const RoundCounts& counts) {
+    const std::size_t lines = counts.buckets().size(), groups = counts.groups();
+    auto* kept = new std::vector<std::int64_t>(lines * groups, 0);
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+    for (std::size_t i = 0; i < lines; ++i)
+        std::copy(counts.buckets()[i].begin(), counts.buckets()[i].end(), kept->begin() + i * groups);
+    return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>(kept->data(), {lines, groups}, owner));
+}
+
+nb::object rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<std::uint32_t> bounds) {
+    Interrupt interrupt = python_interrupt();
+    RoundCounts counts(groups, std::move(bounds));
+    {
+        nb::gil_scoped_release no_gil;
+        greedy_rounds(graph, counts, interrupt);
+    }
+    return to_table(counts);
+}
+
+nb::object rounds_of_sorted(SortedGreedy& greedy) {
+    greedy.finish();
+    return to_table(*greedy.counts());
+}
+
+Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups) {
+    Interrupt interrupt = python_interrupt();
+    std::vector<std::int64_t> kept;
+    {
+        nb::gil_scoped_release no_gil;
+        kept = first_basis(graph, bound, groups, interrupt);
+    }
+    return to_numpy(std::move(kept));
+}
+
+std::array<Counts, 3> balanced_loads_by_group(const Graph& graph, unsigned threads) {
+    Interrupt interrupt = python_interrupt();
+    GroupLoads found;
+    {
+        nb::gil_scoped_release no_gil;
+        found = loads_by_group(graph, balanced_loads(graph, threads, interrupt), interrupt);
+    }
+    return {to_numpy(std::move(found.group)), to_numpy(std::move(found.load)), to_numpy(std::move(found.people))};
 }
 
 }  // namespace
@@ -147,7 +196,7 @@ NB_MODULE(_core, m) {
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)
         .def("add", &Builder::add, "stream"_a.none())
-        .def("graph", &Builder::graph, "max_index"_a = kMaxIndex);
+        .def("graph", &Builder::graph, "max_index"_a = kMaxIndex, "group_bits"_a = 0);
     m.def(
         "balanced_loads",
         [](const Graph& g, unsigned threads, std::uint64_t first_trees) {
@@ -159,7 +208,14 @@ NB_MODULE(_core, m) {
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
     nb::class_<SortedGreedy>(m, "SortedGreedy")
         .def(nb::init<>())
+        .def(
+            "__init__",
+            [](SortedGreedy* self, int group_bits, std::size_t groups, std::vector<std::uint32_t> bounds) {
+                new (self) SortedGreedy(group_bits, RoundCounts(groups, std::move(bounds)));
+            },
+            "group_bits"_a, "groups"_a, "bounds"_a)
         .def("add", &add_stream, "stream"_a.none())
+        .def("rounds", &rounds_of_sorted)
         .def("loads", [](SortedGreedy& greedy) { return run([&](Interrupt&) { return greedy.finish(); }); });
     m.def(
         "best_ranks",
@@ -167,6 +223,17 @@ NB_MODULE(_core, m) {
             return run([&](Interrupt& i) { return best_ranks(g, secret, i); });
         },
         "graph"_a, "secret"_a);
+    m.def("greedy_rounds", &rounds_of_greedy, "graph"_a, "groups"_a, "bounds"_a);
+    m.def("first_basis", &basis_of, "graph"_a, "bound"_a, "groups"_a);
+    m.def(
+        "one_group_per_person",
+        [](const Graph& graph) {
+            Interrupt interrupt = python_interrupt();
+            nb::gil_scoped_release no_gil;
+            return one_group_per_person(graph, interrupt);
+        },
+        "graph"_a);
+    m.def("balanced_loads_by_group", &balanced_loads_by_group, "graph"_a, "threads"_a);
 }
 
 }  // namespace dpdistinct
