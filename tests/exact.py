@@ -47,6 +47,9 @@ class Branch:
         self.counts.append((value, noise_scale(sensitivity, epsilon)))
         return value
 
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
+
 
 def branches(curve: Curve, settings: Parameters, sampler: type[Branch] = Branch) -> list[Branch]:
     """All branches, with the law of the choice between them."""

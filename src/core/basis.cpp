@@ -37,12 +37,11 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kDead = kNone;  // as a label
-constexpr std::uint64_t kFirstSearch = 1 << 10;
 
 class Heights {
    public:
-    Heights(const Graph& graph, std::uint32_t bound, Interrupt& interrupt)
-        : graph_(graph), bound_(bound), interrupt_(interrupt), load_(graph.people, 0), label_(graph.people, 0),
+    Heights(const Graph& graph, std::uint32_t bound, std::uint64_t first_search, Interrupt& interrupt)
+        : graph_(graph), bound_(bound), first_search_(first_search), interrupt_(interrupt), load_(graph.people, 0), label_(graph.people, 0),
           first_owned_(graph.people, kNone), cursor_(graph.people), neighbours_(graph.people),
           seen_(graph.people, kNone), owned_(graph.elements()) {
         at_label_.push_back({kNone, graph.people});  // nobody needs the list of label 0
@@ -58,7 +57,7 @@ class Heights {
             return true;
         }
         work_ = 0;
-        next_search_ = kFirstSearch;
+        next_search_ = first_search_;
         for (Person p = start;;) {  // p has one too many
             const Person q = hand_on(p);
             if (q == kNone) {
@@ -217,6 +216,7 @@ class Heights {
 
     const Graph& graph_;
     const std::uint32_t bound_;
+    const std::uint64_t first_search_;
     Interrupt& interrupt_;
     // Of each person:
     std::vector<std::uint32_t> load_;       // how many elements they own; final once it is the bound
@@ -238,10 +238,10 @@ class Heights {
 }  // namespace
 
 std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, std::size_t groups,
-                                      Interrupt& interrupt) {
+                                      Interrupt& interrupt, std::uint64_t first_search) {
     graph.need_groups();
     std::vector<std::int64_t> kept(groups, 0);
-    Heights heights(graph, bound, interrupt);
+    Heights heights(graph, bound, first_search, interrupt);
     for (Element e = 0; e < graph.elements() && !heights.all_dead(); ++e) {
         if (graph.groups[e] >= groups) throw NoSuchGroup();
         kept[graph.groups[e]] += heights.keep(e);

@@ -157,12 +157,12 @@ nb::object rounds_of_sorted(SortedGreedy& greedy) {
     return to_table(*greedy.counts());
 }
 
-Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups) {
+Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std::uint64_t first_search) {
     Interrupt interrupt = python_interrupt();
     std::vector<std::int64_t> kept;
     {
         nb::gil_scoped_release no_gil;
-        kept = first_basis(graph, bound, groups, interrupt);
+        kept = first_basis(graph, bound, groups, interrupt, first_search);
     }
     return to_numpy(std::move(kept));
 }
@@ -224,7 +224,7 @@ NB_MODULE(_core, m) {
         },
         "graph"_a, "secret"_a);
     m.def("greedy_rounds", &rounds_of_greedy, "graph"_a, "groups"_a, "bounds"_a);
-    m.def("first_basis", &basis_of, "graph"_a, "bound"_a, "groups"_a);
+    m.def("first_basis", &basis_of, "graph"_a, "bound"_a, "groups"_a, "first_search"_a = kFirstSearch);
     m.def(
         "one_group_per_person",
         [](const Graph& graph) {

@@ -10,6 +10,7 @@ most `bound` pairs besides, so in all groups together the counts at a bound rise
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,11 @@ def pair_keys(hashes: NDArray[np.uint64], groups: NDArray[np.integer], *, bits: 
 class GroupedContributions(Contributions):
     """People and the (group, element) pairs they hold, without repetition. Private."""
 
-    def __init__(self, graph: _core.Graph, groups: int) -> None:
+    def __init__(self, graph: _core.Graph, groups: int, *, one_group_per_person: bool = False) -> None:
+        """With one_group_per_person, nobody holds pairs of two groups."""
         super().__init__(graph)
         self.groups = groups
+        self.one_group_per_person = one_group_per_person
 
     @classmethod
     def from_grouped_parts(
@@ -68,7 +71,9 @@ class GroupedContributions(Contributions):
         for part in parts:
             read_stream(part, builder.add)
         graph = builder.graph(group_bits=group_bits(groups) if bits is None else bits)
-        return cls(_core.one_group_per_person(graph) if one_group_per_person else graph, groups)
+        if one_group_per_person:
+            graph = _core.one_group_per_person(graph)
+        return cls(graph, groups, one_group_per_person=one_group_per_person)
 
     def __repr__(self) -> str:
         return "<GroupedContributions: private>"
@@ -80,15 +85,16 @@ class GroupedCurve:
     Exact and therefore private: nothing of it shows when it is printed.
     """
 
-    def __init__(self, bounds: Sequence[int], kept: NDArray[np.int64]) -> None:
-        """`kept` has a line for each of the increasing `bounds`, and one more for a bound without end."""
-        self.bounds = list(bounds)
-        self._kept = kept
+    def __init__(
+        self, bounds: Sequence[int], rounds: NDArray[np.int64], *, one_group_per_person: bool = False
+    ) -> None:
+        """From how many pairs are kept at each of the increasing bounds but not at the one before.
 
-    @classmethod
-    def of_rounds(cls, bounds: Sequence[int], rounds: NDArray[np.int64]) -> GroupedCurve:
-        """From how many pairs greedy takes after the bound before and up to this one, by group."""
-        return cls(bounds, np.cumsum(rounds, axis=0))
+        `rounds` has a line for each bound and one for what is kept at none, and a column for each group.
+        """
+        self.bounds = list(bounds)
+        self.one_group_per_person = one_group_per_person
+        self._kept = np.cumsum(rounds, axis=0)
 
     @property
     def groups(self) -> int:
@@ -127,20 +133,26 @@ def grouped_greedy_curve(contributions: GroupedContributions, bounds: Sequence[i
     Guarantee: adding one person raises no count by less than 0, and all at bound l together by at most l.
     """
     rounds = _core.greedy_rounds(contributions._graph, contributions.groups, list(bounds))
-    return GroupedCurve.of_rounds(bounds, rounds)
+    return GroupedCurve(bounds, rounds, one_group_per_person=contributions.one_group_per_person)
 
 
 def grouped_greedy_curve_of_parts(
-    parts: Iterable[ArrowStream], *, groups: int, bounds: Sequence[int], bits: int | None = None
+    parts: Iterable[ArrowStream],
+    *,
+    groups: int,
+    bounds: Sequence[int],
+    bits: int | None = None,
+    one_group_per_person: bool = False,
 ) -> GroupedCurve:
     """The same from streams of keys sorted by pair, then by person, made one after the other.
 
-    Memory follows the people, and groups times bounds. Unsorted input raises InputError.
+    Memory follows the people, and groups times bounds. Unsorted input raises InputError. With
+    one_group_per_person, whoever sorts must have left everybody the pairs of their first group alone.
     """
     greedy = _core.SortedGreedy(group_bits(groups) if bits is None else bits, groups, list(bounds))
     for part in parts:
         read_stream(part, greedy.add)
-    return GroupedCurve.of_rounds(bounds, greedy.rounds())
+    return GroupedCurve(bounds, greedy.rounds(), one_group_per_person=one_group_per_person)
 
 
 def first_basis(contributions: GroupedContributions, bound: int) -> NDArray[np.int64]:
@@ -163,4 +175,4 @@ def curves_of_single_groups(
         return [grouped.curve(group) for group in range(contributions.groups)]
     group, load, people = _core.balanced_loads_by_group(contributions._graph, thread_count(threads))
     begin = np.searchsorted(group, np.arange(contributions.groups + 1))
-    return [Curve.of_loads(load[i:j], people[i:j]) for i, j in zip(begin[:-1], begin[1:], strict=True)]
+    return [Curve.of_loads(load[i:j], people[i:j]) for i, j in pairwise(begin)]
