@@ -103,7 +103,9 @@ def test_heights_are_kuhns_augmenting_paths_on_larger_graphs(seed: int) -> None:
     random = np.random.default_rng(seed)
     people, elements = int(random.integers(5, 60)), int(random.integers(5, 90))
     for _ in range(8):
-        check(random_rows(random, people, elements, 3 * elements, skew=float(random.choice([0, 1]))), (1, 2, 5))
+        check(
+            random_rows(random, people, elements, 3 * elements, skew=float(random.choice([0, 1]))), (1, 2, 5)
+        )
         check(random_links(random, people, elements, crowd=2), (1, 2, 5))
         check(skewed(random, people, elements, 3, 2.0), (1, 2, 5))
 
@@ -177,7 +179,9 @@ def test_an_arbitrary_maximum_matching_would_not_do() -> None:
         return set(owner)
 
     without = [p for p in range(5) if p != 3]
-    worst = max(changed(matched(a), matched(b)) for a in permutations(range(5)) for b in permutations(without))
+    worst = max(
+        changed(matched(a), matched(b)) for a in permutations(range(5)) for b in permutations(without)
+    )
     assert worst >= 3
     table = dict(enumerate(people))
     smaller = naive.without(table, 3)

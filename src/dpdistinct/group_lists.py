@@ -77,7 +77,8 @@ def parse_groups(
     """The list that the caller wrote, or "unknown".
 
     groups: a list of values (of tuples, if there are several columns); "first..last" with `every`; a mapping
-    from each column to one of these, for all combinations; the path of a CSV file with these columns.
+    from each column to one of these, for all combinations (`every` is then that of the ranges); the path of
+    a CSV file with these columns.
     """
     if every is not None and every not in get_args(Every):
         raise ParameterError(f"every must be one of {', '.join(get_args(Every))}")
@@ -92,7 +93,9 @@ def parse_groups(
     if isinstance(groups, Mapping):
         if set(groups) != set(columns):
             raise ParameterError("groups must name the same columns as group_by")
-        lists = [_column(groups[name], every) for name in columns]
+        lists = [_column(groups[name], every if isinstance(groups[name], str) else None) for name in columns]
+        if every is not None and all(rule is None for _, rule in lists):
+            raise ParameterError("every needs a column whose groups are a range, first..last")
         if _size(len(values) for values, _ in lists) > MAX_GROUPS:
             raise ParameterError(f"groups must have at most {MAX_GROUPS:,} entries")
         return _checked(product(*(values for values, _ in lists)), [rule for _, rule in lists])
@@ -130,7 +133,7 @@ def label_sql(column: str, kind: str, every: Every | None) -> str:
         if kind not in TIMES:
             raise ParameterError("every needs a column of dates or timestamps")
         if kind == "timestamp with time zone":
-            column = f"({column} AT TIME ZONE 'UTC')"
+            column = f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
         return f"strftime({column}, '{PERIODS[every]}')"
     if kind in TEXT or kind in INTEGERS or kind == "boolean":
         return f"{column}::VARCHAR"

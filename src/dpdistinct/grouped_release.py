@@ -162,7 +162,8 @@ class GroupedRelease:
         else:
             parts = [
                 f"At least {self.total_lower_bound:,} distinct pairs of {by} and {self.element or 'element'} "
-                f"in {len(self.rows):,} groups; this and every lower bound above hold together with {confidence}."
+                f"in {len(self.rows):,} groups; this and every lower bound above hold together with "
+                f"{confidence}."
             ]
             parts += [self._about_small()] if self.too_small else []
         return " ".join([*parts, self._promise()])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpdistinct import _core
 from dpdistinct.contributions import ArrowStream, Contributions, read_stream, thread_count
 from dpdistinct.curves import Curve
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import InputError, ParameterError
 
 UNKNOWN_BITS = 20
 """How many low bits of a pair's key number the group when the list is not public.
@@ -152,7 +152,11 @@ def grouped_greedy_curve_of_parts(
     greedy = _core.SortedGreedy(group_bits(groups) if bits is None else bits, groups, list(bounds))
     for part in parts:
         read_stream(part, greedy.add)
-    return GroupedCurve(bounds, greedy.rounds(), one_group_per_person=one_group_per_person)
+    try:
+        rounds = greedy.rounds()
+    except ValueError as error:  # of the last pair; the kernel's own text is a constant
+        raise InputError(str(error)) from None
+    return GroupedCurve(bounds, rounds, one_group_per_person=one_group_per_person)
 
 
 def first_basis(contributions: GroupedContributions, bound: int) -> NDArray[np.int64]:
