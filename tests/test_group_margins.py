@@ -54,8 +54,8 @@ def test_the_largest_delta_is_just_below_what_the_proof_needs(epsilon: Fraction)
 def test_the_margins_at_numbers_worked_out_by_hand() -> None:
     assert group_margin(bound=8, epsilon=Fraction(4, 5), beta=BETA, groups=37) == 60
     # Chernoff's bound for 37 noises of scale 10, at 0.05 and at 0.005.
-    assert total_margin(scales=[(10.0, 37)], beta=BETA) == 214
-    assert total_margin(scales=[(10.0, 37)], beta=BETA / 10) == 289
+    assert total_margin(scales=((10.0, 37),), beta=BETA) == 214
+    assert total_margin(scales=((10.0, 37),), beta=BETA / 10) == 289
 
 
 def sum_tail(scales: list[tuple[float, int]], k: int) -> float:
@@ -75,7 +75,7 @@ def sum_tail(scales: list[tuple[float, int]], k: int) -> float:
 @pytest.mark.parametrize("scales", [[(1.0, 2)], [(10.0, 37)], [(0.3, 5)], [(2.0, 3), (30.0, 4), (7.0, 1)]])
 @pytest.mark.parametrize("beta", ["0.05", "0.005", "0.4"])
 def test_the_margin_of_a_total_holds_and_is_not_wasteful(scales: list[tuple[float, int]], beta: str) -> None:
-    k = total_margin(scales=scales, beta=Fraction(beta))
+    k = total_margin(scales=tuple(scales), beta=Fraction(beta))
     assert sum_tail(scales, k) <= float(Fraction(beta))
     assert beta == "0.4" or sum_tail(scales, k // 4) > float(Fraction(beta))
 

@@ -6,6 +6,7 @@ import json
 import sys
 import traceback
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import pytest
 from scipy.stats import binom
 
 from dpdistinct import DpdistinctError, InputError, ParameterError, greedy_curve, matching_curve
-from dpdistinct.group_mechanisms import check_group_parameters
+from dpdistinct.group_mechanisms import check_group_parameters, count_groups, count_single_groups
 from dpdistinct.grouped_release import GroupedRelease, GroupRow, release_groups
-from dpdistinct.groups import UNKNOWN_BITS, grouped_greedy_curve, grouped_greedy_curve_of_parts
+from dpdistinct.groups import UNKNOWN_BITS, first_basis, grouped_greedy_curve, grouped_greedy_curve_of_parts
 from dpdistinct.mechanisms import run_mechanism
 from dpdistinct.noise import OpenDPSampler
 from dpdistinct.parameters import check_parameters
@@ -130,14 +131,19 @@ COVERED = {
 def hits(name: str, releases: int, **changes: Any) -> int:
     """How often all lower bounds and that of the total hold at once."""
     table, groups = COVERED[name]
-    parameters = settings(groups, beta="0.2", **changes)
+    parameters, sampler, right = settings(groups, beta="0.2", **changes), OpenDPSampler(), 0
     data = grouped(table, groups, one_group_per_person=parameters.one_group_per_person)
-    truth = grouped_greedy_curve(data, [1]).truth().tolist()
-    names, right = [str(g) for g in range(groups)], 0
+    curve = grouped_greedy_curve(data, parameters.bounds)
+    curves = [curve.curve(group) for group in range(groups)]
+    counts_at = cache(lambda bound: first_basis(data, bound))
+    truth = curve.truth().tolist()
     for _ in range(releases):
-        found = release_groups(data, parameters, groups=names, group_by=["c"], threads=1)
+        if parameters.one_group_per_person:
+            found = count_single_groups(curves, parameters, sampler)
+        else:
+            found = count_groups(curve, counts_at, parameters, sampler)
         assert found.total_lower_bound is not None
-        each = all(row.lower_bound <= true for row, true in zip(found.rows, truth, strict=True))
+        each = all(count.lower_bound <= true for count, true in zip(found.counts, truth, strict=True))
         right += each and found.total_lower_bound <= sum(truth)
     return right
 

@@ -34,7 +34,8 @@ def group_margin(*, bound: int, epsilon: Fraction, beta: Fraction, groups: int) 
     return laplace_margin(sensitivity=bound, epsilon=epsilon, beta=TOGETHER * beta / groups)
 
 
-def total_margin(*, scales: Sequence[tuple[float, int]], beta: Fraction) -> int:
+@lru_cache(maxsize=4096)
+def total_margin(*, scales: tuple[tuple[float, int], ...], beta: Fraction) -> int:
     """The least k of Chernoff's bound with P(sum of the noises > k) <= beta (claim G6).
 
     `scales` says how many noises there are of each scale. For every t with 0 < t < 1 / (largest scale),
@@ -116,7 +117,7 @@ def plan_groups(*, epsilon: Fraction, beta: Fraction, groups: int, bounds: Seque
                 bound=bound,
                 noise=noise,
                 margin=group_margin(bound=bound, epsilon=rest, beta=beta, groups=groups),
-                total_margin=total_margin(scales=[(noise, groups)], beta=(1 - TOGETHER) * beta),
+                total_margin=total_margin(scales=((noise, groups),), beta=(1 - TOGETHER) * beta),
                 fixed_margin=group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups),
             )
         )

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def count_groups(
         return _shown(values, noisy, bound, rest, parameters)
     margin = group_margin(bound=bound, epsilon=rest, beta=parameters.counting.beta, groups=parameters.groups)
     counts = [GroupCount(g, max(0, y - margin), max(0, y), bound) for g, y in enumerate(noisy)]
-    scales = [(noise_scale(bound, rest), len(noisy))]
+    scales = ((noise_scale(bound, rest), len(noisy)),)
     return _with_total(counts, noisy, scales, parameters)
 
 
@@ -173,15 +174,19 @@ def choose_bound(
     The margin of a group is that of the public list, or the threshold if there is none: never one that
     depends on which groups occur.
     """
+    if curve is None or len(parameters.bounds) == 1:
+        return parameters.bounds[0]
+    return _select(curve.above(group_losses(parameters, rest)), parameters, sampler)
+
+
+@lru_cache(maxsize=64)
+def group_losses(parameters: GroupParameters, rest: Fraction) -> list[int]:
+    """What each group loses at each bound: its margin, or the threshold of groups that are not known."""
     bounds = parameters.bounds
-    if curve is None or len(bounds) == 1:
-        return bounds[0]
     if parameters.groups is None:
-        losses = [threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds]
-    else:
-        spread = {"epsilon": rest, "beta": parameters.counting.beta, "groups": parameters.groups}
-        losses = [group_margin(bound=b, **spread) for b in bounds]  # type: ignore[arg-type]
-    return _select(curve.above(losses), parameters, sampler)
+        return [threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds]
+    beta, groups = parameters.counting.beta, parameters.groups
+    return [group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds]
 
 
 def _select(worth: Sequence[int], parameters: GroupParameters, sampler: Sampler) -> int:
@@ -222,13 +227,13 @@ def count_single_groups(
         counts.append(GroupCount(group, max(0, y - margin), max(0, y), bound))
         noisy.append(y)
         scales[noise_scale(bound, rest)] += 1
-    return _with_total(counts, noisy, list(scales.items()), parameters)
+    return _with_total(counts, noisy, tuple(scales.items()), parameters)
 
 
 def _with_total(
     counts: list[GroupCount],
     noisy: Sequence[int],
-    scales: Sequence[tuple[float, int]],
+    scales: tuple[tuple[float, int], ...],
     parameters: GroupParameters,
 ) -> GroupAnswer:
     """The total is the better of two lower bounds that hold together: claims G5 and G6."""
