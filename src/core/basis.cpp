@@ -11,7 +11,8 @@
 // holder whose label is lower by one, or else rises by one. Both keep (b): the arcs of a moved element from
 // p at k + 1 to q at k lead from q to people of label k or more, since they led there from p before.
 // They are therefore of no use to q until q rises, and moved elements go to the front of q's list, which
-// q's cursor has passed.
+// q's cursor has passed. Holders of an element that are not lower than an owner of label k never will be, so
+// the next owner of label k goes on where the last one stopped.
 //
 // When a new element cannot be kept, the surplus wanders among people who reach no room. Two rules
 // see that, and declare them dead:
@@ -22,14 +23,13 @@
 // them are dead, and so are all holders of the new element. No element is ever given to the dead or taken from
 // them again; who among them owns what has become meaningless, and nothing has to be undone.
 //
-// Time O(E (1 + h)) for E pairs and the largest number h of times that a person rises: between two rises the
-// cursor passes each pair of an owned element once. On real tables people rise a few times.
+// Time O(E (1 + h)) for E pairs and the largest label h: at each label the holders of an element are looked at
+// once, and a person looks at what they own. On real tables people rise a few times.
 #include "basis.hpp"
 
 #include <limits>
 #include <utility>
 
-#include "array.hpp"
 #include "rounds.hpp"
 
 namespace dpdistinct {
@@ -43,7 +43,7 @@ class Heights {
     Heights(const Graph& graph, std::uint32_t bound, std::uint64_t first_search, Interrupt& interrupt)
         : graph_(graph), bound_(bound), first_search_(first_search), interrupt_(interrupt), load_(graph.people, 0), label_(graph.people, 0),
           first_owned_(graph.people, kNone), cursor_(graph.people), neighbours_(graph.people),
-          seen_(graph.people, kNone), owned_(graph.elements()) {
+          seen_(graph.people, kNone), owned_(graph.elements(), Owned{kNone, kNone, 0, 0}) {
         at_label_.push_back({kNone, graph.people});  // nobody needs the list of label 0
     }
 
@@ -76,10 +76,8 @@ class Heights {
    private:
     struct Owned {
         Element next, previous;  // of the same owner
-    };
-    struct Cursor {
-        Element element;      // the arcs of all owned elements before it lead to nobody lower
-        std::uint32_t tried;  // nor do its first so many holders
+        std::uint32_t label;     // at this label of its owner
+        std::uint32_t tried;     // so many of its holders were found to be no lower than that
     };
     struct Neighbours {
         Person next, previous;  // of the same label
@@ -107,12 +105,13 @@ class Heights {
 
     void own(Person p, Element e) {
         const Element head = std::exchange(first_owned_[p], e);
-        owned_[e] = {head, kNone};
+        owned_[e].next = head;
+        owned_[e].previous = kNone;
         if (head != kNone) owned_[head].previous = e;
     }
 
     void disown(Person p, Element e) {
-        const auto [next, previous] = owned_[e];
+        const Element next = owned_[e].next, previous = owned_[e].previous;
         (previous == kNone ? first_owned_[p] : owned_[previous].next) = next;
         if (next != kNone) owned_[next].previous = previous;
     }
@@ -124,22 +123,27 @@ class Heights {
 
     // p hands an element to a holder who is lower by one: who that is, or kNone.
     Person hand_on(Person p) {
-        const std::uint32_t wanted = label_[p] - 1;
-        for (auto& [e, tried] = cursor_[p]; e != kNone; e = owned_[e].next, tried = 0) {
+        const std::uint32_t label = label_[p];
+        for (Element e = cursor_[p]; e != kNone; e = owned_[e].next) {
+            Owned& mine = owned_[e];
+            if (mine.label != label) {
+                mine.label = label;
+                mine.tried = 0;
+            }
             const Person* holders = graph_.holders.data() + graph_.begin[e];
             const auto degree = static_cast<std::uint32_t>(graph_.degree(e));
-            std::uint32_t x = tried;
-            while (x < degree && label_[holders[x]] != wanted) ++x;
-            worked(x - tried + 1);
-            tried = x;
+            std::uint32_t x = mine.tried;
+            while (x < degree && label_[holders[x]] != label - 1) ++x;
+            worked(x - mine.tried + 1);
+            mine.tried = x;
             if (x == degree) continue;
             const Person q = holders[x];
-            const Element moved = e;
-            cursor_[p] = {owned_[moved].next, 0};
-            disown(p, moved);
-            own(q, moved);
+            cursor_[p] = mine.next;
+            disown(p, e);
+            own(q, e);
             return q;
         }
+        cursor_[p] = kNone;
         return kNone;
     }
 
@@ -158,7 +162,7 @@ class Heights {
         if (at_label_[label].first != kNone) neighbours_[at_label_[label].first].previous = p;
         at_label_[label].first = p;
         ++at_label_[label].people;
-        cursor_[p] = {first_owned_[p], 0};
+        cursor_[p] = first_owned_[p];
         if (at_label_[old].people == 0) bury_above(old);
     }
 
@@ -222,11 +226,11 @@ class Heights {
     std::vector<std::uint32_t> load_;       // how many elements they own; final once it is the bound
     std::vector<std::uint32_t> label_;      // or kDead
     std::vector<Element> first_owned_;      // head of the list of what they own
-    std::vector<Cursor> cursor_;            // how far they have looked for somebody lower, at this label
+    std::vector<Element> cursor_;           // of what they own, the first that may lead to somebody lower
     std::vector<Neighbours> neighbours_;    // the list of their label
     std::vector<std::uint32_t> seen_;       // the last search that found them
     // Of each element:
-    Array<Owned> owned_;                    // the list of its owner
+    std::vector<Owned> owned_;              // the list of its owner, and how far its holders were looked at
     // Of each label: who has it. Below the last entry no label is without anybody.
     std::vector<AtLabel> at_label_;
     std::vector<Person> found_;             // by the search at hand
