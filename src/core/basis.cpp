@@ -30,6 +30,7 @@
 #include <limits>
 #include <utility>
 
+#include "array.hpp"
 #include "rounds.hpp"
 
 namespace dpdistinct {
@@ -43,7 +44,7 @@ class Heights {
     Heights(const Graph& graph, std::uint32_t bound, std::uint64_t first_search, Interrupt& interrupt)
         : graph_(graph), bound_(bound), first_search_(first_search), interrupt_(interrupt), load_(graph.people, 0), label_(graph.people, 0),
           first_owned_(graph.people, kNone), cursor_(graph.people), neighbours_(graph.people),
-          seen_(graph.people, kNone), owned_(graph.elements(), Owned{kNone, kNone, 0, 0}) {
+          seen_(graph.people, kNone), owned_(graph.elements()) {
         at_label_.push_back({kNone, graph.people});  // nobody needs the list of label 0
     }
 
@@ -51,6 +52,7 @@ class Heights {
     bool keep(Element e) {
         const Person start = lowest_holder(e);
         if (start == kNone) return false;
+        owned_[e].label = 0;  // no owner has looked at it; whoever looks has a higher label
         own(start, e);
         if (label_[start] == 0) {
             fill(start);
@@ -230,7 +232,7 @@ class Heights {
     std::vector<Neighbours> neighbours_;    // the list of their label
     std::vector<std::uint32_t> seen_;       // the last search that found them
     // Of each element:
-    std::vector<Owned> owned_;              // the list of its owner, and how far its holders were looked at
+    Array<Owned> owned_;                    // the list of its owner, and how far its holders were looked at
     // Of each label: who has it. Below the last entry no label is without anybody.
     std::vector<AtLabel> at_label_;
     std::vector<Person> found_;             // by the search at hand
