@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import traceback
 from fractions import Fraction
@@ -19,7 +20,7 @@ from dpdistinct.group_mechanisms import check_group_parameters, count_groups, co
 from dpdistinct.grouped_release import GroupedRelease, GroupRow, release_groups
 from dpdistinct.groups import UNKNOWN_BITS, first_basis, grouped_greedy_curve, grouped_greedy_curve_of_parts
 from dpdistinct.mechanisms import run_mechanism
-from dpdistinct.noise import OpenDPSampler
+from dpdistinct.noise import OpenDPSampler, noise_scale
 from dpdistinct.parameters import check_parameters
 from exact import Branch
 from grouped import grouped, key, private_pairs, settings
@@ -118,6 +119,16 @@ def test_opendps_vector_of_noise_and_the_oracles_have_one_law() -> None:
     with pytest.raises(DpdistinctError) as caught:
         OpenDPSampler().laplace_vector([1, too_large], **law)
     assert str(2**70) not in "".join(traceback.format_exception(caught.value))
+
+
+def test_opendp_accounts_for_a_vector_as_we_do() -> None:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    for bound, epsilon in ((1, Fraction(4, 5)), (7, Fraction(3, 10)), (2**31, Fraction(1))):
+        laplace = dp.m.make_laplace(*space, scale=noise_scale(bound, epsilon))
+        assert laplace.map(bound) <= math.nextafter(float(epsilon), math.inf)
 
 
 COVERED = {

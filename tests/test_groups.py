@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import naive_groups
-from dpdistinct import Contributions, InputError, greedy_curve, matching_curve
+from dpdistinct import Contributions, InputError, _core, greedy_curve, matching_curve
 from dpdistinct.errors import ParameterError
 from dpdistinct.groups import (
     UNKNOWN_BITS,
@@ -140,6 +140,13 @@ def test_rounds_beyond_the_bounds_are_counted_at_none() -> None:
     assert curve.truth().tolist() == [700, 300]
     with pytest.raises(ParameterError, match="bound"):
         curve.at(11)
+
+
+def test_streams_without_groups_have_no_rounds_and_groups_beyond_the_bits_are_refused() -> None:
+    with pytest.raises(ValueError, match="without groups"):
+        _core.SortedGreedy().rounds()
+    with pytest.raises(InputError, match="more groups"):
+        GroupedContributions.from_grouped_parts([], groups=2**UNKNOWN_BITS + 1, bits=UNKNOWN_BITS)
 
 
 def test_nothing_private_is_printed() -> None:

@@ -52,8 +52,10 @@ class Heights {
     bool keep(Element e) {
         const Person start = lowest_holder(e);
         if (start == kNone) return false;
-        owned_[e].label = 0;  // no owner has looked at it; whoever looks has a higher label
-        own(start, e);
+        if (graph_.degree(e) > 1) {  // what nobody else holds can never move, so no list needs it
+            owned_[e].label = 0;     // no owner has looked at it; whoever looks has a higher label
+            own(start, e);
+        }
         if (label_[start] == 0) {
             fill(start);
             return true;
@@ -227,7 +229,7 @@ class Heights {
     // Of each person:
     std::vector<std::uint32_t> load_;       // how many elements they own; final once it is the bound
     std::vector<std::uint32_t> label_;      // or kDead
-    std::vector<Element> first_owned_;      // head of the list of what they own
+    std::vector<Element> first_owned_;      // head of the list of what they own and others hold too
     std::vector<Element> cursor_;           // of what they own, the first that may lead to somebody lower
     std::vector<Neighbours> neighbours_;    // the list of their label
     std::vector<std::uint32_t> seen_;       // the last search that found them

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "arrow.hpp"
@@ -153,6 +154,7 @@ nb::object rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<
 }
 
 nb::object rounds_of_sorted(SortedGreedy& greedy) {
+    if (!greedy.counts()) throw std::invalid_argument("this stream was read without groups");
     greedy.finish();
     return to_table(*greedy.counts());
 }

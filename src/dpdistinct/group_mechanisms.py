@@ -13,7 +13,6 @@ All lower bounds hold together, and with them that of the total, with probabilit
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -180,13 +179,13 @@ def choose_bound(
 
 
 @lru_cache(maxsize=64)
-def group_losses(parameters: GroupParameters, rest: Fraction) -> list[int]:
+def group_losses(parameters: GroupParameters, rest: Fraction) -> tuple[int, ...]:
     """What each group loses at each bound: its margin, or the threshold of groups that are not known."""
     bounds = parameters.bounds
     if parameters.groups is None:
-        return [threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds]
+        return tuple(threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds)
     beta, groups = parameters.counting.beta, parameters.groups
-    return [group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds]
+    return tuple(group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds)
 
 
 def _select(worth: Sequence[int], parameters: GroupParameters, sampler: Sampler) -> int:
@@ -216,18 +215,28 @@ def count_single_groups(
         return GroupAnswer([count], answer.lower_bound, answer.estimate)
     rest = parameters.counting.epsilon - parameters.choice
     at = np.array(parameters.bounds, dtype=np.int64)
-    counts, noisy, scales = [], [], Counter[float]()
-    for group, curve in enumerate(curves):
-        if parameters.counting.mechanism == "fixed":
-            bound = parameters.bounds[0]
-        else:
-            bound = _select(curve._evaluate(at).tolist(), parameters, sampler)
-        y = sampler.laplace(curve.at(bound), sensitivity=bound, epsilon=rest)
-        margin = group_margin(bound=bound, epsilon=rest, beta=parameters.counting.beta, groups=len(curves))
-        counts.append(GroupCount(group, max(0, y - margin), max(0, y), bound))
-        noisy.append(y)
-        scales[noise_scale(bound, rest)] += 1
-    return _with_total(counts, noisy, tuple(scales.items()), parameters)
+    chosen = [
+        parameters.bounds[0]
+        if parameters.counting.mechanism == "fixed"
+        else _select(curve._evaluate(at).tolist(), parameters, sampler)
+        for curve in curves
+    ]
+    noisy, margins, scales = [0] * len(curves), {}, []
+    for bound in sorted(set(chosen)):  # one vector of noise for all groups of a bound
+        here = [group for group, own in enumerate(chosen) if own == bound]
+        values = [curves[group].at(bound) for group in here]
+        for group, y in zip(
+            here, sampler.laplace_vector(values, sensitivity=bound, epsilon=rest), strict=True
+        ):
+            noisy[group] = y
+        beta = parameters.counting.beta
+        margins[bound] = group_margin(bound=bound, epsilon=rest, beta=beta, groups=len(curves))
+        scales.append((noise_scale(bound, rest), len(here)))
+    counts = [
+        GroupCount(group, max(0, y - margins[bound]), max(0, y), bound)
+        for group, (y, bound) in enumerate(zip(noisy, chosen, strict=True))
+    ]
+    return _with_total(counts, noisy, tuple(scales), parameters)
 
 
 def _with_total(

@@ -32,6 +32,13 @@ def group_bits(groups: int) -> int:
     return max(1, (groups - 1).bit_length())
 
 
+def _checked_bits(groups: int, bits: int | None) -> int:
+    bits = group_bits(groups) if bits is None else bits
+    if not 1 <= bits <= 32 or groups > 1 << bits:
+        raise InputError("there are more groups than can be told apart; write a list of groups")
+    return bits
+
+
 def pair_keys(hashes: NDArray[np.uint64], groups: NDArray[np.integer], *, bits: int) -> NDArray[np.uint64]:
     """The keys of pairs, from the hash of (group, element) and the number of the group.
 
@@ -70,7 +77,7 @@ class GroupedContributions(Contributions):
         builder = _core.GraphBuilder(thread_count(threads))
         for part in parts:
             read_stream(part, builder.add)
-        graph = builder.graph(group_bits=group_bits(groups) if bits is None else bits)
+        graph = builder.graph(group_bits=_checked_bits(groups, bits))
         if one_group_per_person:
             graph = _core.one_group_per_person(graph)
         return cls(graph, groups, one_group_per_person=one_group_per_person)
@@ -149,7 +156,7 @@ def grouped_greedy_curve_of_parts(
     Memory follows the people, and groups times bounds. Unsorted input raises InputError. With
     one_group_per_person, whoever sorts must have left everybody the pairs of their first group alone.
     """
-    greedy = _core.SortedGreedy(group_bits(groups) if bits is None else bits, groups, list(bounds))
+    greedy = _core.SortedGreedy(_checked_bits(groups, bits), groups, list(bounds))
     for part in parts:
         read_stream(part, greedy.add)
     try:
