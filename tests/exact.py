@@ -65,6 +65,9 @@ class Branch:
         self.hidden = hiding_law(scores, values, self.choice, **law)  # type: ignore[arg-type]
         return self.choice, values[self.choice]
 
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
+
     def below(self, n: int) -> int:
         return self.public
 

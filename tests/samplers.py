@@ -31,6 +31,9 @@ class ExactSampler:
             if not (negative and size == 0):
                 return value - size if negative else value + size
 
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
+
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         scale = Fraction(noise_scale(2 * sensitivity, epsilon))
         best = max(scores)

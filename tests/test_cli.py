@@ -83,14 +83,15 @@ def test_count_prints_one_sentence(run: Run, data: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"])
 def test_count_prints_one_json_object(run: Run, mechanism: str) -> None:
-    options = ["--mechanism", mechanism, "--max-bound", "64", "--epsilon", "0.5", "--beta", "0.01"]
+    bound = [] if mechanism == "shifted_inverse" else ["--max-bound", "64"]
+    options = ["--mechanism", mechanism, *bound, "--epsilon", "0.5", "--beta", "0.01"]
     outcome = run("count", "visits.csv", *ASKED, *options, "--method", "greedy", "--json")
     assert (outcome.status, outcome.err, outcome.out.count("\n")) == (0, "", 1)
     answer = json.loads(outcome.out)
     assert {type(answer[name]) for name in ("lower_bound", "estimate")} == {int}
     assert isinstance(answer["bound"], int) or mechanism == "shifted_inverse"
     asked = ("epsilon", "beta", "method", "mechanism", "max_bound")
-    assert [answer[name] for name in asked] == [0.5, 0.01, "greedy", mechanism, 64]
+    assert [answer[name] for name in asked] == [0.5, 0.01, "greedy", mechanism, 64 if bound else None]
 
 
 def test_count_is_right_when_little_is_hidden(run: Run) -> None:
@@ -148,7 +149,7 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got 'nowhere'"),
     (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
     (["--sql", "SELECT user FROM dta"], "Did you mean"),
-    (["--ledger", "budget.db"], "ledger and dataset go together: --ledger FILE --dataset NAME"),
+    (["--ledger", "budget.db"], "ledger and dataset go together"),
     (["--dataset", "visits"], "ledger and dataset go together"),
     (["--espilon", "1"], "No such option: --espilon"),
     (["--person", ""], "person must be a column name"),
@@ -362,7 +363,10 @@ def test_a_budget_is_spent_once_for_each_question(run: Run) -> None:
     paid = ["--ledger", "budget.db", "--dataset", "visits", "--epsilon", "0.4", "--json"]
     first = run("count", "visits.csv", *ASKED, *paid)
     assert first.status == 0
-    assert run("count", "visits.csv", *ASKED, *paid) == first
+    again = run("count", "visits.csv", *ASKED, *paid)
+    assert json.loads(again.out) == json.loads(first.out) | {"stored": True}
+    said = run("count", "visits.csv", *ASKED, *paid[:-1])
+    assert re.fullmatch(r"dpdistinct: stored answer of .*, nothing spent; visits has .* left\n", said.err)
     assert run("count", "visits.csv", *ASKED, *paid, "--request-id", "again").status == 0
     outcome = run("count", "visits.csv", *ASKED, *paid, "--request-id", "and again")
     assert refused(outcome, "epsilon 0.4 is over the budget", "0.2 is left of 1; nothing was spent")
@@ -517,7 +521,7 @@ def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.
         def fail(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("dpdistinct.release.answer", fail)
+        monkeypatch.setattr("dpdistinct.asking.answer", fail)
         outcome = run("count", "visits.csv", *ASKED)
         assert refused(outcome)
         assert "SECRET" not in outcome.err

@@ -122,6 +122,21 @@ def calls(folder: Path) -> dict[str, Call]:
         "Ledger": (Ledger, {"path": "x"}),
         "Ledger.create": (book.create, {"dataset": "new", "budget": 1}),
         "Ledger.requests": (book.requests, {"dataset": "visits"}),
+        "Ledger.history": (book.history, {"dataset": "visits"}),
+        "Ledger.close": (book.close, {"dataset": "visits", "who": None}),
+        "Ledger.reopen": (book.reopen, {"dataset": "visits", "who": None}),
+        "Ledger.raise_budget": (book.raise_budget, {"dataset": "visits", "budget": 20, "delta": 0}),
+        "Ledger.series": (book.series, {"dataset": "visits", "name": "monthly"}),
+        "Ledger.pay": (
+            book.pay,
+            {
+                "dataset": "visits",
+                "question": {},
+                "input": "x",
+                "cost": dpdistinct.Cost(1),
+                "compute": compute,
+            },
+        ),
         "Ledger.release": (
             book.release,
             {"dataset": "visits", "parameters": {}, "epsilon": 1, "compute": compute, "request_id": ""},

@@ -56,14 +56,18 @@ def check_payment(
         given = {"dataset": dataset, "request_id": request_id, "data_name": data_name, "series": series}
         for name, value in given.items():
             if value not in (None, ""):
-                raise ParameterError(f"{name} needs a ledger: ledger=Ledger('budget.db'), or --ledger FILE")
+                raise ParameterError(
+                    f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
+                )
         return None
     if isinstance(ledger, str | os.PathLike):
         ledger = Ledger(ledger)
     if not isinstance(ledger, Ledger):
         raise ParameterError(f"ledger must be a Ledger or the path of one, got {shown(ledger)}")
     if dataset is None:
-        raise ParameterError("dataset must name the data set in the ledger: --dataset NAME")
+        raise ParameterError(
+            "dataset must name the data set; ledger and dataset go together: --ledger FILE --dataset NAME"
+        )
     for name, text in {"data_name": data_name, "series": series}.items():
         if text is not None and (not isinstance(text, str) or not text.isprintable() or not text):
             raise ParameterError(f"{name} must be printable text, got {shown(text)}")
