@@ -123,8 +123,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             yield source
     elif suffix == ".json":
         raise FileError(
-            f"{file_name(paths[0])}: a .json file is not read, because one object could change how others are read; "
-            "write one object to a line and name it .jsonl, or use Parquet"
+            f"{file_name(paths[0])}: a .json file is not read, because one object could change how others "
+            "are read; write one object to a line and name it .jsonl, or use Parquet"
         )
     else:
         raise FileError(

@@ -249,9 +249,9 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
     kinds: dict[str, str] = {}
     inner = 0  # how many of the next rows lie inside a nested column
     file = None
-    for file_name, name, children, kind, logical, converted in described:
-        if file_name != file:  # the root of another file
-            file, inner = file_name, 0
+    for path, name, children, kind, logical, converted in described:
+        if path != file:  # the root of another file
+            file, inner = path, 0
             continue
         if inner:
             inner += (children or 0) - 1
