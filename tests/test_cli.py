@@ -65,7 +65,7 @@ def refused(outcome: Outcome, *fragments: str, status: int | None = None) -> boo
     """A status of failure, nothing on standard output, and one line that says all this."""
     assert outcome.status in ((1, 2, 3, 4) if status is None else (status,))
     assert outcome.out == ""
-    assert re.fullmatch(r"dpdistinct: [^\n]+\n", outcome.err)
+    assert re.fullmatch(r"(dpdistinct: [^\n]+|\{\"error\": [^\n]+\})\n", outcome.err)
     for fragment in fragments:
         assert fragment in outcome.err
     return True

@@ -80,6 +80,7 @@ RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper",
 READ = {"data": TABLE, "person": "person", "element": "element"}
 LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
 LIMITS |= {"columns": None, "encoding": "utf-8"}
+ONE = dpdistinct.Cost(1)
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from dpdistinct.counting import count_distinct
     from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
     from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
+    from dpdistinct.grouped_release import GroupedRelease
+    from dpdistinct.grouping import count_distinct_by
     from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError
     from dpdistinct.measurement import make_count_distinct
     from dpdistinct.privacy import Cost
@@ -23,6 +25,8 @@ _HOMES = {
     "counting": ("count_distinct",),
     "curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
     "errors": ("ColumnError", "DpdistinctError", "FileError", "InputError", "ParameterError"),
+    "grouped_release": ("GroupedRelease",),
+    "grouping": ("count_distinct_by",),
     "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError"),
     "privacy": ("Cost",),
     "measurement": ("make_count_distinct",),
@@ -39,6 +43,7 @@ __all__ = [
     "Curve",
     "DpdistinctError",
     "FileError",
+    "GroupedRelease",
     "InputError",
     "Ledger",
     "LedgerError",
@@ -46,6 +51,7 @@ __all__ = [
     "Release",
     "RequestError",
     "count_distinct",
+    "count_distinct_by",
     "greedy_curve",
     "greedy_curve_of_sorted",
     "make_count_distinct",

@@ -16,7 +16,7 @@ from typing import Any
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.errors import ParameterError, shown
-from dpdistinct.ledger import Ledger, LedgerError, Stored
+from dpdistinct.ledger import Answer, Ledger, LedgerError, Stored
 from dpdistinct.ledger_input import files_input
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Parameters
@@ -123,23 +123,31 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound))
 
-    paid = ledger.pay(
-        dataset,
-        question | parameters.identity(),
-        _input_of(data, payment),
-        Cost(parameters.epsilon),
-        draw,
-        request_id=payment.request_id,
-        who=payment.who,
-        series=series,
-    )
+    paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
     try:
         release = Release(**paid.answer)
     except (TypeError, ValueError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
+    return Answered(release, paid)
+
+
+def pay_for(
+    payment: Payment, question: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
+) -> Stored:
+    """The one answer to this question about these data, paid for once."""
+    paid = payment.ledger.pay(
+        payment.dataset,
+        question,
+        _input_of(data, payment),
+        cost,
+        compute,
+        request_id=payment.request_id,
+        who=payment.who,
+        series=payment.series,
+    )
     if paid.stored:
         log.info("stored answer of %s, nothing spent", minute_of(paid))
-    return Answered(release, paid)
+    return paid
 
 
 def minute_of(paid: Stored) -> str:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
@@ -55,6 +55,8 @@ class GroupedRelease:
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows, and
     (epsilon, delta) for unknown groups. Changing one person's rows costs 2 epsilon (docs/proofs/groups.md).
     """
+
+    kind: ClassVar[str] = "grouped"  # of an answer, in a ledger
 
     rows: tuple[GroupRow, ...]
     total_lower_bound: int | None

@@ -51,6 +51,22 @@ class Relation:
         numbers = [_core.label_key(label) for label in labels]
         return _RelationKeys(values, people, elements, groups, numbers, bits)
 
+    @contextmanager
+    def grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[list[ArrowStream]]:
+        """The keys of people and of pairs of group and element."""
+        yield [self.keys(query, labels, bits)]
+
+    @contextmanager
+    def sorted_grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[list[ArrowStream]]:
+        """The same, by pair, then by person, sorted on disk; everybody in one group, if so asked."""
+        first = bits if query.one_group_per_person else 0
+        with sorted_on_disk(self.keys(query, labels, bits), resources, first_group=first) as keys:
+            yield [keys]
+
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in the order of their keys. Private."""
         _, _, labels = self._sides(query)
