@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -23,9 +23,6 @@ import dpdistinct
 from dpdistinct.cli_common import Json, defaults, examples
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
-
-if TYPE_CHECKING:
-    from dpdistinct.asking import Answered, Payment
 
 app = typer.Typer(
     add_completion=False,
@@ -66,12 +63,32 @@ NamedColumns = Annotated[
     typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+GroupBy = Annotated[
+    list[str] | None,
+    typer.Option(help="Count in each group of this column; repeat it for several.", metavar="COLUMN"),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The groups to report, which must be public: DE,FR,US; or 2024-01..2024-12 with --every month; "
+        "or unknown with --delta. Once for each --group-by.",
+        metavar="LIST",
+    ),
+]
+GroupsFile = Annotated[
+    Path | None, typer.Option(help="A CSV file with the groups to report, and a header as --group-by.")
+]
+EveryPeriod = Annotated[str | None, typer.Option(help="Groups of dates: day, week, month or year.")]
+OneGroup = Annotated[
+    bool, typer.Option("--one-group-per-person", help="A person counts in their first listed group only.")
+]
+Delta = Annotated[str | None, typer.Option(help="For unknown groups: try 1e-6.")]
 MethodName = Annotated[
     str, typer.Option("--method", help="matching (exact), greedy (linear time) or sampling (a baseline).")
 ]
 MechanismName = Annotated[
-    str,
-    typer.Option("--mechanism", help="joint, sharp, paper, r2t, shifted_inverse, or fixed (--max-bound)."),
+    str | None,
+    typer.Option("--mechanism", help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed."),
 ]
 MaxBound = Annotated[
     int | None, typer.Option(help="The largest number of elements one person may account for.")
@@ -132,6 +149,7 @@ def _options(
         "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
         "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
         "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+        "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US",
         "count visits.parquet --person user_id --element url --method greedy --engine spark",
     )
 )
@@ -139,10 +157,16 @@ def count(
     data: Data,
     person: Person,
     element: Element,
+    group_by: GroupBy = None,
+    groups: Groups = None,
+    groups_file: GroupsFile = None,
+    every: EveryPeriod = None,
+    one_group_per_person: OneGroup = False,
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
+    delta: Delta = None,
     method: MethodName = "matching",
-    mechanism: MechanismName = "joint",
+    mechanism: MechanismName = None,
     max_bound: MaxBound = None,
     aim: AimName = "lower_bound",
     sql: Sql = None,
@@ -161,21 +185,12 @@ def count(
     threads: Threads = None,
 ) -> None:
     """One private answer: a lower bound for the number of distinct elements, with its confidence."""
-    from dpdistinct import asking, parameters, query, resources
+    options = dict(locals())
+    from dpdistinct.cli_count import run_count
 
-    asked = parameters.check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
-    )
-    about = query.check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
-    means = resources.check_resources(
-        memory_limit=memory_limit, temp_directory=temp_directory, threads=threads
-    )
-    payment = asking.check_payment(
-        ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name, series=series, who=who
-    )
     with _progress("counting") as step:
-        answered = asking.ask(data, about, asked, means, payment, engine=engine, progress=step)
-    print_answer(answered, payment, as_json=as_json)
+        print_answer = run_count(options, step)
+    print_answer()
 
 
 @app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
@@ -293,24 +308,6 @@ def demo() -> None:
     from dpdistinct.demo import run_demo
 
     run_demo(typer.echo)
-
-
-def print_answer(answered: Answered, payment: Payment | None, *, as_json: bool) -> None:
-    """The answer, and what a program or a person needs to know about its price."""
-    from dpdistinct.asking import minute_of
-
-    paid = answered.paid
-    if as_json:
-        fields: dict[str, Any] = answered.release.to_dict() | {"version": dpdistinct.__version__}
-        if paid is not None and payment is not None:
-            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
-            fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
-        typer.echo(json.dumps(fields))
-        return
-    typer.echo(str(answered.release))
-    if paid is not None and payment is not None:
-        spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
-        typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
 
 
 @contextmanager
