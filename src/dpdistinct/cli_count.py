@@ -34,9 +34,7 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
         return _run_groups(options, about, *run, how)
     given = some(options, "groups", "groups_file", "every", "delta")
     if any(given.values()) or options["one_group_per_person"]:
-        raise ParameterError(
-            "groups, groups_file, every, delta and one_group_per_person need --group-by COLUMN"
-        )
+        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
     data, numbers, means, payment = run
     asked = parameters.check_parameters(
         **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
