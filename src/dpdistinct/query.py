@@ -130,7 +130,7 @@ def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(--[^\n]*|/\*.*?\*/|\s+)""", re.DOTALL)
+_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
 
 
 def _spaced(sql: str) -> str:

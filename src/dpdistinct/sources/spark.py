@@ -159,14 +159,14 @@ class SparkSource:
         df = self._df
         group: list[Column] = []
         if query.group_by:
-            names = [f"dpdistinct_label_{i}" for i in range(len(query.group_by))]
+            places = [f"dpdistinct_label_{i}" for i in range(len(query.group_by))]
             listed = df.sparkSession.createDataFrame(
                 [(*label, number) for number, label in enumerate(labels)],
-                ", ".join([*(f"{name} string" for name in names), "dpdistinct_group long"]),
+                ", ".join([*(f"{place} string" for place in places), "dpdistinct_group long"]),
             )
-            columns = dict(zip(names, self._labels(query), strict=True))
-            df = df.withColumns(columns).join(functions.broadcast(listed), names)
-            group = [functions.col(name) for name in names]
+            columns = dict(zip(places, self._labels(query), strict=True))
+            df = df.withColumns(columns).join(functions.broadcast(listed), places)
+            group = [functions.col(place) for place in places]
         kinds = {field.name: field.dataType for field in df.schema.fields}
         keys = []
         for side, names in (("person", query.person), ("element", query.element)):
