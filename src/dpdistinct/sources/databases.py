@@ -159,10 +159,41 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
         ) from None
     with (
         constant_error("the database refused: check the URL, the rights and the query"),
-        dbapi.connect(url) as connection,
+        _connected(dbapi, url) as connection,
         connection.cursor() as cursor,
     ):
         yield PostgreSql(cursor, query.sql)
+
+
+# What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
+NO_CONNECTION = {
+    "password authentication failed": "the user or the password is wrong",
+    "no password supplied": "a password is needed: postgresql://USER:PASSWORD@HOST/DATABASE",
+    "role": "there is no such user",
+    "database": "there is no such database",
+    "translate host name": "there is no such host",
+    "": "there is no connection; is the server running there, and does it listen?",
+}
+
+
+def _connected(dbapi: Any, url: str) -> Any:
+    failure = None
+    try:
+        return dbapi.connect(url)
+    except Exception as error:
+        text = str(error).partition("Failed to connect:")[2]
+        said = text.partition("FATAL:")[2] or text.replace("database", "")
+        failure = next(words for sign, words in NO_CONNECTION.items() if sign in said)
+    raise FileError(f"the database refused: {failure}")
+
+
+# SQLSTATE of a query that PostgreSQL cannot prepare, for which it looks at no row.
+UNPREPARED = {
+    "42P01": "it names a table that is not there",
+    "42703": "it names a column that is not there",
+    "42501": "the rights for it are missing",
+    "42601": "its syntax is wrong",
+}
 
 
 class PostgreSql:
@@ -173,7 +204,13 @@ class PostgreSql:
     def __init__(self, cursor: Any, sql: str) -> None:
         self._cursor = cursor
         self._rows = f"({sql.strip().rstrip(';')}\n) AS asked"
-        cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
+        failure = None
+        try:
+            cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
+        except Exception as error:
+            failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
+        if failure is not None:
+            raise InputError(f"the database refused the query: {failure}")
         self._fields = _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
         self.columns = [name for name, *_ in self._fields]
 
