@@ -204,9 +204,7 @@ def loss_table(title: str, curves: dict[str, Curve]) -> None:
             flush=True,
         )
     paper, sharp, ours, oracle = np.array(table).transpose(2, 0, 1)
-    print(
-        f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, and the largest of one curve in one:"
-    )
+    print(f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, largest of one curve in one:")
     for name, ratio in (
         ("joint / sharp", ours / sharp),
         ("sharp / paper", sharp / paper),
