@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from fractions import Fraction
 from functools import cache
 
@@ -260,6 +261,22 @@ def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str
             print(f"| {name} | {mechanism} | " + " | ".join(f"{x:.3g}" for x in cells) + " |", flush=True)
 
 
+def time_table(curve: Curve, releases: int) -> None:
+    """CPU time of a release on a ready curve."""
+    print(f"\n### Milliseconds (CPU) of a release on a ready curve, mean of {releases}\n")
+    for mechanism in MECHANISMS:
+        settings = check_parameters(
+            epsilon="1", beta="0.05", method="matching", mechanism=mechanism, max_bound=None
+        )
+        sampler = OpenDPSampler()
+        for warm in (True, False):
+            begin = time.process_time()
+            for _ in range(releases):
+                run_mechanism(curve, settings, sampler)
+            if not warm:
+                print(f"- {mechanism}: {1000 * (time.process_time() - begin) / releases:.1f}", flush=True)
+
+
 def halves(curves: dict[str, Curve]) -> list[tuple[str, dict[str, Curve]]]:
     """Heavy-tailed ones, and those for which one bound is enough."""
     heavy = {name: curve for name, curve in curves.items() if is_heavy_tailed(curve)}
@@ -281,6 +298,7 @@ def main() -> None:
         loss_table(f"Synthetic curves, held out: {title}", curves)
     loss_table("Kinds that constants were found on", tuning())
     error_table(tables, real)
+    time_table(real["news20"], releases)
     for epsilon in ("0.1", "1"):
         peers_table(halves(real)[0][1], releases, epsilon, "0.05")
 

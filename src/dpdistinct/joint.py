@@ -2,7 +2,7 @@
 
 Nothing here sees data. Privacy does not depend on any constant but JOINT_SHARE; the lower bound
 depends on COVERAGE, which docs/proofs/certify_joint.py computes from the other constants
-(docs/proofs/joint.md; tests/test_joint.py).
+(docs/proofs/joint.md; tests/test_joint.py, tests/test_joint_coverage.py).
 """
 
 from __future__ import annotations
