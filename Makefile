@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-spark lint sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint test-clang sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -26,6 +26,16 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The tests of the core, built by clang without a warning, in an environment of its own.
+CLANG := $(VENV)-clang
+test-clang:
+	@command -v clang++ >/dev/null || { echo "there is no clang++; install it (Debian: apt-get install clang)"; exit 1; }
+	@$(PYTHON) -m venv $(CLANG)
+	@CXX=clang++ $(CLANG)/bin/pip install --quiet --disable-pip-version-check \
+		-C cmake.define.DPDISTINCT_STRICT=ON -C build-dir=build/clang ".[test]"
+	$(CLANG)/bin/python -m pytest -m "not slow" tests/test_values.py tests/test_keys.py tests/test_curves.py \
+		tests/test_text.py tests/test_contributions.py tests/test_small_stacks.py
 
 # Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
@@ -78,4 +88,4 @@ paper-smoke: $(STAMP)
 	@$(BIN)/python -m experiments.render --smoke
 
 clean:
-	rm -rf build $(VENV) $(VENV)-sanitize
+	rm -rf build $(VENV) $(VENV)-clang $(VENV)-sanitize
