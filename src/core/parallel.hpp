@@ -17,6 +17,21 @@
 
 namespace dpdistinct {
 
+// A thread that is joined when it goes. std::jthread does the same, but libc++ has it only since version 18.
+class JoiningThread {
+   public:
+    template <class Work>
+    explicit JoiningThread(Work work) : thread_(std::move(work)) {}
+    JoiningThread(JoiningThread&&) = default;
+    JoiningThread& operator=(JoiningThread&&) = delete;
+    ~JoiningThread() {
+        if (thread_.joinable()) thread_.join();  // not if it was moved away
+    }
+
+   private:
+    std::thread thread_;
+};
+
 // Calls piece(i, interrupt) for i in [0, pieces); the first exception thrown is thrown again here.
 // Only the calling thread may ask Python whether to stop; the others ask this function.
 template <class Piece>
@@ -43,7 +58,7 @@ void parallel_for(std::size_t pieces, unsigned threads, Interrupt& interrupt, Pi
             }
         }
     };
-    std::vector<std::jthread> helpers;
+    std::vector<JoiningThread> helpers;
     for (std::size_t t = 1; t < std::min<std::size_t>(threads, pieces); ++t) {
         {
             std::lock_guard<std::mutex> lock(guard);
@@ -61,7 +76,8 @@ void parallel_for(std::size_t pieces, unsigned threads, Interrupt& interrupt, Pi
     }
     work(interrupt);
     // The pieces may differ in size, so the last of them may keep a helper busy for long.
-    for (std::unique_lock<std::mutex> lock(guard); running > 0;) {
+    for (std::unique_lock<std::mutex> lock(guard);;) {
+        if (running == 0) break;
         if (helper_left.wait_for(lock, std::chrono::milliseconds(50)) != std::cv_status::timeout || stopped) continue;
         lock.unlock();
         try {

@@ -42,8 +42,8 @@ class PythonReader {
         nb::gil_scoped_acquire gil;
         if (left_ == 0) fetch();
         const std::size_t count = std::min(room, left_);
-        const std::size_t size = static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.ptr()));
-        std::memcpy(to, PyBytes_AS_STRING(bytes_.ptr()) + (size - left_), count);
+        const auto size = static_cast<std::size_t>(PyBytes_Size(bytes_.ptr()));
+        std::memcpy(to, PyBytes_AsString(bytes_.ptr()) + (size - left_), count);
         left_ -= count;
         return count;
     }
@@ -60,7 +60,7 @@ class PythonReader {
             bytes_ = nb::bytes("", 0);
             throw StreamFailed();
         }
-        left_ = static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.ptr()));
+        left_ = static_cast<std::size_t>(PyBytes_Size(bytes_.ptr()));
     }
 
     nb::object next_;

@@ -350,7 +350,9 @@ class Repair {
         for (; p != kNone; by = at_[p].link.by, p = at_[p].link.parent) path_.push_back({p, by});
         worked(path_.size());
         Person to = target;
-        for (const auto& [giver, given] : path_) {
+        for (const std::pair<Person, Element>& step : path_) {
+            const Person giver = step.first;
+            const Element given = step.second;  // clang 14 does not capture structured bindings
             arcs.ends(given, [&](Person q) {
                 if (level_[q] == kReached && at_[q].link.parent == giver && at_[q].link.by == given) orphan(q);
             });

@@ -14,7 +14,7 @@ namespace {
 class Random {
    public:
     Random(const std::array<std::uint64_t, 4>& secret, std::uint64_t key) {
-        for (int i = 0; i < 4; ++i) s_[i] = mix(secret[i] ^ mix(key + static_cast<std::uint64_t>(i)));
+        for (std::size_t i = 0; i < 4; ++i) s_[i] = mix(secret[i] ^ mix(key + i));
         s_[0] |= 1;  // the one state it must not have is all zeros
     }
 

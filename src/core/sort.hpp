@@ -2,16 +2,19 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "array.hpp"
 #include "blocks.hpp"
 #include "interrupt.hpp"
 
 namespace dpdistinct {
+
+// std::bit_width returns an int in the standard, but the type of x in some libraries.
+inline int bit_width(std::uint64_t x) { return static_cast<int>(std::bit_width(x)); }
 
 struct Pair {
     std::uint64_t element;
@@ -62,13 +65,13 @@ void radix_sort(Key* from, std::size_t count, Key* to, Interrupt& interrupt) {
         return;
     }
     constexpr int kMostBits = 13;
-    const int bits = std::min<int>(kMostBits, std::bit_width(count) - 1);
+    const int bits = std::min(kMostBits, bit_width(count) - 1);
     const int shift = std::max(0, 64 - std::countl_zero(differ) - bits);
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     auto digit = [=](const Key& key) { return (word(key, w) >> shift) & mask; };
 
-    std::array<std::size_t, (1 << kMostBits) + 1> end;
-    std::fill_n(end.begin(), mask + 2, 0);
+    // Up to 64 KiB in each round, and some threads have no more than 128 KiB of stack.
+    std::vector<std::size_t> end(mask + 2);
     for (std::size_t i = 0; i < count; ++i) ++end[digit(from[i]) + 1];
     for (std::size_t d = 1; d <= mask; ++d) end[d] += end[d - 1];
     for (std::size_t i = 0; i < count; ++i) to[end[digit(from[i])]++] = from[i];

@@ -8,13 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "arrow_stream.hpp"
 #include "csv.hpp"
 #include "json.hpp"
 #include "key_batch.hpp"
+#include "parallel.hpp"
 #include "xxh64.hpp"
 
 namespace dpdistinct {
@@ -242,7 +242,7 @@ class TextStream {
     std::exception_ptr failure_;
     bool stopped_ = false;
     bool started_ = false;
-    std::vector<std::jthread> helpers_;  // the last member, so that they end first
+    std::vector<JoiningThread> helpers_;  // the last member, so that they end first
 };
 
 template <class Make>

@@ -292,10 +292,12 @@ class Values {
         hash_ = precision <= 18 ? &Values::short_decimal : &Values::long_decimal;
     }
 
-    __int128 unscaled(std::int64_t at) const {
+    __extension__ using Int128 = __int128;  // g++ and clang have it, the standard has not
+
+    Int128 unscaled(std::int64_t at) const {
         if (words_ == 1) return read<std::int32_t>(1, at);
         if (words_ == 2) return read<std::int64_t>(1, at);
-        return read<__int128>(1, at);
+        return read<Int128>(1, at);
     }
 
     void short_decimal(const HashedRows& rows) {
@@ -309,7 +311,7 @@ class Values {
     }
 
     // As Java's BigInteger.toByteArray: the fewest bytes, the highest first.
-    static std::uint64_t hash_fewest(__int128 value, std::uint64_t seed) {
+    static std::uint64_t hash_fewest(Int128 value, std::uint64_t seed) {
         unsigned char reversed[16];
         int first = 16;
         do {

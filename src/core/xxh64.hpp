@@ -24,6 +24,10 @@ inline std::uint64_t round(std::uint64_t lane, std::uint64_t input) {
     return std::rotl(lane + input * kPrime2, 31) * kPrime1;
 }
 
+inline std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) {
+    return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+}
+
 inline std::uint64_t finish(std::uint64_t hash) {
     hash = (hash ^ hash >> 33) * kPrime2;
     hash = (hash ^ hash >> 29) * kPrime3;
@@ -38,11 +42,16 @@ inline std::uint64_t xxh64(const void* data, std::size_t size, std::uint64_t see
     const unsigned char* const end = at + size;
     std::uint64_t hash;
     if (size >= 32) {
-        std::uint64_t lanes[] = {seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1};
-        for (; end - at >= 32; at += 32)
-            for (int i = 0; i < 4; ++i) lanes[i] = round(lanes[i], read<std::uint64_t>(at + 8 * i));
-        hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
-        for (std::uint64_t lane : lanes) hash = (hash ^ round(0, lane)) * kPrime1 + kPrime4;
+        // Four variables and not an array: so they stay in registers, however the compiler unrolls.
+        std::uint64_t a = seed + kPrime1 + kPrime2, b = seed + kPrime2, c = seed, d = seed - kPrime1;
+        for (; end - at >= 32; at += 32) {
+            a = round(a, read<std::uint64_t>(at));
+            b = round(b, read<std::uint64_t>(at + 8));
+            c = round(c, read<std::uint64_t>(at + 16));
+            d = round(d, read<std::uint64_t>(at + 24));
+        }
+        hash = std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
+        hash = merge(merge(merge(merge(hash, a), b), c), d);
     } else {
         hash = seed + kPrime5;
     }
