@@ -80,8 +80,11 @@ RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper",
 READ = {"data": TABLE, "person": "person", "element": "element"}
 LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
 LIMITS |= {"columns": None, "encoding": "utf-8"}
+GROUPS = RELEASE | {"mechanism": "sharp", "delta": None, "group_by": "element", "groups": ["1"]}
+GROUPS |= {"every": None, "one_group_per_person": False}
 ONE = dpdistinct.Cost(1)
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
+GROUP_PAYMENT = {name: value for name, value in PAYMENT.items() if name != "series"}
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
 
@@ -104,6 +107,7 @@ def calls(folder: Path) -> dict[str, Call]:
     spark = {"df": TABLE, "person": "person", "element": "element", "temp_directory": None, "progress": None}
     return {
         "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
+        "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
         "read": (dpdistinct.read, READ | LIMITS),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (
@@ -162,7 +166,7 @@ def test_no_message_shows_what_was_handed_in(name: str, parameter: str, tmp_path
     function, known = calls(tmp_path)[name]
     shown = []
     for kind, make in ROWS.items():
-        if parameter in {"data", "person", "element"} and kind in NAMES:
+        if parameter in {"data", "person", "element", "group_by"} and kind in NAMES:
             continue
         told = ""
         try:

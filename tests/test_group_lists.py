@@ -171,7 +171,7 @@ def test_duckdb_finds_the_label_of_a_value(value: str, every: Any, expected: str
 
 
 @pytest.mark.parametrize(
-    ("kind", "every"), [("double", None), ("timestamp", None), ("varchar", "day"), ("list", None)]
+    ("kind", "every"), [("double", None), ("timestamp", None), ("double", "day"), ("list", None)]
 )
 def test_columns_without_labels_are_refused(kind: str, every: Any) -> None:
     with pytest.raises(ParameterError):

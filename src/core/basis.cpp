@@ -160,7 +160,7 @@ class Heights {
     void set_label(Person p, std::uint32_t label) {
         const std::uint32_t old = label_[p];
         leave(p);
-        if (label == at_label_.size()) at_label_.push_back({kNone, 0});
+        if (label == at_label_.size()) at_label_.resize(label + std::size_t{1}, {kNone, 0});
         label_[p] = label;
         neighbours_[p] = {at_label_[label].first, kNone};
         if (at_label_[label].first != kNone) neighbours_[at_label_[label].first].previous = p;

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from dpdistinct.errors import short
+
 FEW = 3  # names in one message
+OTHER = "data described in other words"
 
 
 def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
@@ -16,16 +19,16 @@ def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
 
 
 def describe_input(data: Any) -> str:
-    """The caller's name for it, or the files with size and time, or the mapping as it is."""
+    """The caller's name for it, or the files with size and time. What else was handed in is not shown."""
     if isinstance(data, str):
-        return data or "data without a name"
+        return short(data) or "data without a name"
     files = data.get("files") if isinstance(data, Mapping) else None
     if not isinstance(files, list) or not files:
-        return str(data)
+        return OTHER
     try:
         names = [f"{file['path']} ({_size(file['bytes'])}, {_minute(file['time'])})" for file in files[:FEW]]
     except (KeyError, TypeError, ValueError):
-        return str(data)
+        return OTHER
     return ", ".join(names) + (f" and {len(files) - FEW} more" if len(files) > FEW else "")
 
 
