@@ -22,7 +22,7 @@ test-all: $(TESTS) lint test-spark
 test-spark: $(TESTS)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
 	@$(PIP) install "dpdistinct[spark]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py
+	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py tests/test_group_spark.py
 
 lint: $(TESTS)
 	$(BIN)/ruff check .
@@ -97,7 +97,7 @@ $(TESTS): $(STAMP)
 
 benchmark: $(TESTS)
 	@$(PIP) install "dpdistinct[benchmark,spark]"
-	@for script in start command accuracy ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@for script in start command accuracy groups ledger ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 # The paper's tables and figures, as far as the data are at hand (experiments/README.md); goes on where it stopped.
 paper: $(STAMP)

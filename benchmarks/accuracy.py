@@ -1,10 +1,10 @@
-"""How sharp the mechanisms are: gap ratios over many curves and settings, and the table of TPC-H.
+"""How sharp the mechanisms are, on curves that their constants were not found on.
 
-Gap ratio = mean of (truth - lower_bound), divided by what an oracle would lose who knows the best
-bound: min over l of truth - c_l + (l / epsilon) ln(1 / 2 beta). "sharp" and "paper" are computed
-exactly: the scores are the package's own, the law of the draw is closed. What exceeds the truth
-counts as no loss, since on tiny tables rare huge answers would else make a bad mechanism look good.
-The other table simulates releases through the package.
+Loss = mean of truth - lower_bound, where what exceeds the truth counts as no loss (on tiny tables
+rare huge answers would else make a bad mechanism look good). Gap = loss over what an oracle would
+lose who knows the best bound: min over l of truth - c_l + (l / epsilon) ln(1 / 2 beta). Error = mean
+of |estimate - truth|. All of it is computed, not simulated: the scores are the package's own, the
+laws of the draws are closed. Only the last table simulates releases through the package.
 
     python benchmarks/accuracy.py [--releases 200]
 """
@@ -14,87 +14,52 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdistinct import Curve, matching_curve, read
+from dpdistinct import Contributions, Curve, sampling_curve
+from dpdistinct.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
 from dpdistinct.mechanisms import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
 from dpdistinct.noise import OpenDPSampler, laplace_margin
 from dpdistinct.parameters import MAX_BOUND, check_parameters
-from graphs import ROOT, tpch
+from graphs import ROOT
+from kinds import curves_of, held_out, is_heavy_tailed, real_tables, tuning
 
 sys.path.insert(0, str(ROOT / "tests"))
 from exact import Branch
 
+Floats = NDArray[np.float64]
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 BETAS = ("0.01", "0.05", "0.1")
-TOKEN_SETS = ("amazon_fashion", "amazon_all_beauty", "amazon_musical_2014", "news20", "imdb", "reddit_top")
-TPCH_TASKS = ("PS.AQ", "L.EP", "O.OD", "L.RD")
-MECHANISMS = ("sharp", "paper", "r2t", "shifted_inverse")
+SETTINGS = [(epsilon, beta) for epsilon in EPSILONS for beta in BETAS]
+MECHANISMS = ("joint", "sharp", "paper", "r2t", "shifted_inverse")
+HALF = np.polynomial.legendre.leggauss(100)
+NODES, WEIGHTS = (HALF[0] + 1) / 2, HALF[1] / 2
 
 
-def of_loads(loads: NDArray[np.int64]) -> Curve:
-    values, people = np.unique(loads[loads > 0], return_counts=True)
-    return Curve.of_loads(values.astype(np.int64), people.astype(np.int64))
-
-
-def synthetic() -> dict[str, Curve]:
-    """Kinds of curves: heavy tails, flat, tiny, one dominating person, a cliff."""
-    random = np.random.default_rng(7)
-
-    def pareto(exponent: float, people: int) -> NDArray[np.int64]:
-        quantiles = (np.arange(people) + 0.5) / people
-        return np.minimum(quantiles ** (-1 / exponent), 1e7).astype(np.int64)
-
-    return {
-        **{
-            f"Pareto {a}, {n:,} people": of_loads(pareto(a, n))
-            for a, n in ((0.8, 10_000), (1.2, 10_000), (2.0, 10_000), (1.2, 100))
-        },
-        "all 1, 20,000 people": of_loads(np.full(20_000, 1)),
-        "all 7, 200 people": of_loads(np.full(200, 7)),
-        "all 100, 20,000 people": of_loads(np.full(20_000, 100)),
-        "10 people": of_loads(np.array([1] * 6 + [2, 2, 3, 9])),
-        "20 people": of_loads(random.geometric(0.3, 20)),
-        "50 people": of_loads((random.pareto(1.3, 50) + 1).astype(np.int64)),
-        "500 and a giant": of_loads(np.array([2] * 500 + [100_000])),
-        "20,000 and a giant": of_loads(np.append(random.geometric(0.2, 20_000), 1_000_000)),
-        "lognormal, 100,000 people": of_loads(np.exp(random.normal(2, 1.5, 100_000)).astype(np.int64) + 1),
-        "a cliff at 47": of_loads(np.array([3] * 900 + [47] * 100)),
-    }
-
-
-def all_curves() -> dict[str, Curve]:
-    curves = {}
-    for name in TOKEN_SETS:
-        sql = "SELECT person, unnest(tokens) AS word FROM data"
-        path = ROOT.parent / "shared" / "data" / f"{name}_tokens.parquet"
-        curves[name] = matching_curve(read(path, person="person", element="word", sql=sql))
-    for scale, least in ((1, 24), (1, 0), (0.1, 0)):
-        for task in TPCH_TASKS:
-            where = f"scale {scale}, nations from {least}"
-            name = task if (scale, least) == (1, 24) else f"{task}, {where}"
-            curves[name] = matching_curve(read(tpch(task, scale, least), person="person", element="element"))
-    return curves | synthetic()
-
-
-def expected_loss(
-    counts: NDArray[np.float64], truth: float, scales: NDArray[np.float64], margins: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def laplace_loss(counts: Floats, truth: float, scales: Floats, margins: Floats) -> Floats:
     """E max(0, truth - max(0, c + X - k)) for discrete Laplace X."""
     a = np.exp(-1 / scales)
 
-    def above(b: NDArray[np.float64]) -> NDArray[np.float64]:  # E max(0, X - b), for integer b
+    def above(b: Floats) -> Floats:  # E max(0, X - b), for integer b
         tail = a ** (np.abs(b) + 1) / -np.expm1(-2 / scales)
         return np.where(b >= 0, tail, tail - b)
 
     return truth - above(margins - counts) + above(truth + margins - counts)
 
 
-def mean_loss(curve: Curve, mechanism: str, epsilon: str, beta: str) -> float:
-    """Exact, for a mechanism that chooses a bound and adds noise."""
+def laplace_error(counts: Floats, truth: float, scales: Floats) -> Floats:
+    """E |max(0, c + X) - truth| for Laplace X; continuous, which is within an element."""
+    behind = (truth - counts) / scales
+    return scales * (behind + np.exp(-behind) - np.exp(-counts / scales) / 2)
+
+
+def two_steps(curve: Curve, mechanism: str, epsilon: str, beta: str) -> tuple[float, float]:
+    """Loss and error of a mechanism that chooses a bound, then adds noise."""
     max_bound = 1000 if mechanism == "paper" else None
     settings = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism=mechanism, max_bound=max_bound
@@ -111,11 +76,84 @@ def mean_loss(curve: Curve, mechanism: str, epsilon: str, beta: str) -> float:
     probability = np.exp(recorded.selection)
     likely = probability > 1e-12
     kept = [bound for bound, keep in zip(bounds, likely, strict=True) if keep]
-    margins = [laplace_margin(sensitivity=b, epsilon=rest, beta=settings.beta) for b in kept]
+    margins = np.array([margin_at(b, rest, settings.beta) for b in kept], dtype=float)
     counts = np.array([curve.at(b) for b in kept], dtype=float)
-    scales = np.array(kept, dtype=float) / float(rest)
-    losses = expected_loss(counts, float(curve.at(MAX_BOUND)), scales, np.array(margins, dtype=float))
-    return float((probability[likely] * losses).sum())
+    scales, truth = np.array(kept, dtype=float) / float(rest), float(curve.at(MAX_BOUND))
+    loss = probability[likely] @ laplace_loss(counts, truth, scales, margins)
+    return float(loss), float(probability[likely] @ laplace_error(counts, truth, scales))
+
+
+@cache
+def margin_at(bound: int, epsilon: Fraction, beta: Fraction) -> int:
+    return laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta)
+
+
+def log_tail(u: Floats, odds: Floats) -> Floats:
+    """Ln P(n >= u), u in units of 1 / rate, given the choice."""
+    return -u + np.log1p(odds) - np.log1p(odds * np.exp(-float(JOINT_SHARE) * u))
+
+
+def rest_of_tail(x: Floats, odds: Floats) -> Floats:
+    """The integral from x on of P(n >= u). With q = e^-(1 - share) u the integrand is smooth."""
+    slow = 1 - float(JOINT_SHARE)
+    top = np.exp(-slow * np.minimum(x, 2000))[:, None]
+    u = -np.log(top * NODES) / slow
+    return (np.exp(log_tail(u, odds[:, None])) / (slow * NODES)) @ WEIGHTS
+
+
+def in_whole_elements(
+    count: float, truth: float, scale: float, odds: float, margin: float
+) -> tuple[float, float]:
+    """Loss and error where the noise is of the size of single elements: sums over all answers."""
+    reach = math.ceil(80 * scale) + 2
+    low, high = max(0, int(count) - reach), int(min(truth, count + reach))
+
+    def below(y: Floats) -> Floats:  # P(count + noise < y)
+        u = (y - count) / scale
+        half = np.exp(log_tail(np.abs(u), np.array(odds))) / 2
+        return np.where(u > 0, 1 - half, half)
+
+    j = np.arange(low, high, dtype=float)
+    loss = below(j + margin * scale).sum() + (truth - high)  # lower_bound <= j
+    above = np.arange(high, high + 2 * reach, dtype=float)
+    nearest = min(0.5, margin * scale)  # the estimate is never below the lower bound
+    error = below(j + nearest).sum() + (truth - high) + (1 - below(above + nearest)).sum()
+    return float(loss), float(error)
+
+
+def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tuple[float, float]:
+    """Loss and error of "joint", the mean over its grids."""
+    settings = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None, aim=aim
+    )
+    truth, eps = float(curve.at(MAX_BOUND)), float(settings.epsilon)
+    margin = float(kappa(settings.aim, settings.beta))
+    losses, errors = [], []
+    for offset in range(OFFSETS):
+        recorded = Branch(0, offset)
+        run_mechanism(curve, settings, recorded)
+        assert recorded.selection is not None
+        p = np.exp(recorded.selection)
+        bounds = joint_rule(settings.aim, settings.epsilon, MAX_BOUND, offset).bounds
+        scale = np.array(bounds, dtype=float)[p > 1e-12] / eps
+        counts = np.array([curve.at(b) for b in bounds], dtype=float)[p > 1e-12]
+        p = p[p > 1e-12]
+        odds = (1 - p) / p
+
+        def above(a: Floats, odds: Floats = odds) -> Floats:  # E max(0, a + noise)
+            return np.maximum(a, 0) + rest_of_tail(np.abs(a), odds) / 2
+
+        lower = counts / scale - margin
+        loss = truth - scale * above(lower) + scale * above(lower - truth / scale)
+        loss -= np.where(loss > 0.5, 0.5, 0)  # the lower bound is rounded up, by a half in the mean
+        behind = (truth - counts) / scale
+        below_zero = rest_of_tail(counts / scale, odds) / 2
+        error = scale * (behind + rest_of_tail(behind, odds) - below_zero)
+        for i in np.nonzero(scale < 4)[0]:
+            loss[i], error[i] = in_whole_elements(counts[i], truth, scale[i], odds[i], margin)
+        losses.append(p @ loss)
+        errors.append(p @ error)
+    return float(np.mean(losses)), float(np.mean(errors))
 
 
 def oracle_loss(curve: Curve, epsilon: str, beta: str) -> float:
@@ -125,42 +163,93 @@ def oracle_loss(curve: Curve, epsilon: str, beta: str) -> float:
     return float(min(truth - curve.at(int(b)) + cost * int(b) for b in bounds))
 
 
-def gap_table(curves: dict[str, Curve]) -> None:
-    print("| curve | paper | sharp | sharp / paper | worst setting |\n|---|---|---|---|---|")
-    settings = [(e, b) for e in EPSILONS for b in BETAS]
-    ratios, by_epsilon = [], {e: [] for e in EPSILONS}
+def best_sampling(table: Contributions, epsilon: str) -> float:
+    """The error of sampling k elements of each person, with the k that is best for the very table."""
+    errors = []
+    for _ in range(5):
+        curve = sampling_curve(table)
+        tries = np.unique(np.geomspace(1, max(2, int(curve._bounds[-1])), 300).round().astype(np.int64))
+        counts = np.array([curve.at(int(k)) for k in tries], dtype=float)
+        errors.append(laplace_error(counts, float(table.elements), tries / float(epsilon)).min())
+    return float(np.mean(errors))
+
+
+def mean(x: Floats) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.log(x).mean()))
+
+
+def loss_table(title: str, curves: dict[str, Curve]) -> None:
+    """Loss of "joint" against the others, and what is lost in % of the truth at one setting."""
+    print(f"\n### {title}\n")
+    print(
+        "| curve | joint / sharp | worst setting | sharp / paper | joint / paper "
+        "| gap at eps 1, beta .05: sharp, joint | loss there, % of truth: paper, sharp, joint |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    table = []
     for name, curve in curves.items():
         rows = []
-        for epsilon, beta in settings:
-            oracle = oracle_loss(curve, epsilon, beta)
-            rows.append([mean_loss(curve, m, epsilon, beta) / oracle for m in ("paper", "sharp")])
-            by_epsilon[epsilon].append(rows[-1][1] / rows[-1][0])
-        paper, sharp = np.array(rows).T
-        mean = [math.exp(np.log(x).mean()) for x in (paper, sharp, sharp / paper)]
-        worst = int(np.argmax(sharp / paper))
-        at = "epsilon {}, beta {}".format(*settings[worst])
-        cells = " | ".join(f"{x:.2f}" for x in mean)
-        print(f"| {name} | {cells} | {(sharp / paper)[worst]:.2f} at {at} |", flush=True)
-        ratios.append(sharp / paper)
-    every = np.array(ratios)
-    curve_means = np.exp(np.log(every).mean(axis=1))
+        for epsilon, beta in SETTINGS:
+            found = [two_steps(curve, m, epsilon, beta)[0] for m in ("paper", "sharp")]
+            rows.append([*found, joint(curve, epsilon, beta)[0], oracle_loss(curve, epsilon, beta)])
+        paper, sharp, ours, oracle = np.array(rows).T
+        table.append(np.array(rows))
+        at = SETTINGS.index(("1", "0.05"))
+        worst = int(np.argmax(ours / sharp))
+        percent = ", ".join(f"{100 * x[at] / curve.at(MAX_BOUND):.3g}" for x in (paper, sharp, ours))
+        print(
+            f"| {name} | {mean(ours / sharp):.3f} | {(ours / sharp)[worst]:.3f} at "
+            f"{', '.join(SETTINGS[worst])} | {mean(sharp / paper):.3f} | {mean(ours / paper):.3f} "
+            f"| {sharp[at] / oracle[at]:.2f}, {ours[at] / oracle[at]:.2f} | {percent} |",
+            flush=True,
+        )
+    paper, sharp, ours, oracle = np.array(table).transpose(2, 0, 1)
+    print(f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, and the largest single one:")
+    for name, ratio in (
+        ("joint / sharp", ours / sharp),
+        ("sharp / paper", sharp / paper),
+        ("joint / paper", ours / paper),
+    ):
+        print(f"- {name}: {mean(ratio):.3f}, at most {ratio.max():.3f}")
+    by_epsilon = (ours / sharp).reshape(len(curves), len(EPSILONS), -1)
     print(
-        f"\n{len(curves)} curves, {len(settings)} settings each. sharp / paper: geometric mean "
-        f"{math.exp(np.log(every).mean()):.3f}, largest of a curve {curve_means.max():.3f}, "
-        f"largest of a curve in a setting {every.max():.3f}."
+        "- joint / sharp by epsilon: "
+        + ", ".join(f"{e}: {mean(by_epsilon[:, i]):.3f}" for i, e in enumerate(EPSILONS))
     )
-    print("By epsilon: " + ", ".join(f"{e}: {math.exp(np.log(x).mean()):.2f}" for e, x in by_epsilon.items()))
+    for name, ratio in (("sharp", sharp / oracle), ("joint", ours / oracle)):
+        one = ratio[:, [epsilon == "1" for epsilon, _ in SETTINGS]]
+        print(f"- gap of {name}: {mean(ratio):.2f}; at epsilon 1: {mean(one):.2f}, at most {one.max():.2f}")
+
+
+def error_table(tables: dict[str, Contributions], curves: dict[str, Curve]) -> None:
+    """The error of the estimate, in % of the truth."""
+    print("\n### Error of the estimate, in % of the truth\n")
+    print("| table | epsilon | sampling, best k | sharp | joint | joint, aim estimate | over sampling |")
+    print("|---|---|---|---|---|---|---|")
+    for name, curve in curves.items():
+        for epsilon in ("0.1", "1", "10"):
+            sampling = best_sampling(tables[name], epsilon)
+            aimed = joint(curve, epsilon, "0.05", "estimate")[1]
+            found = [
+                sampling,
+                two_steps(curve, "sharp", epsilon, "0.05")[1],
+                joint(curve, epsilon, "0.05")[1],
+                aimed,
+            ]
+            cells = " | ".join(f"{100 * x / curve.at(MAX_BOUND):.3g}" for x in found)
+            print(f"| {name} | {epsilon} | {cells} | {aimed / sampling:.2f} |", flush=True)
 
 
 def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str) -> None:
     """Simulated through the package, with the system's entropy."""
-    print(f"\nepsilon {epsilon}, beta {beta}, {releases} releases; in % of the truth.\n")
+    print(f"\n### Releases: epsilon {epsilon}, beta {beta}, {releases} of each; in % of the truth\n")
     print("| curve | mechanism | mean loss | 90th percentile | mean error of estimate | 90th percentile |")
     print("|---|---|---|---|---|---|")
     for name, curve in curves.items():
         truth = curve.at(MAX_BOUND)
         for mechanism in MECHANISMS:
-            max_bound = 1000 if mechanism == "paper" else None
+            max_bound = {"paper": 1000, "r2t": 100}.get(mechanism)
             settings = check_parameters(
                 epsilon=epsilon, beta=beta, method="matching", mechanism=mechanism, max_bound=max_bound
             )
@@ -172,12 +261,46 @@ def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str
             print(f"| {name} | {mechanism} | " + " | ".join(f"{x:.3g}" for x in cells) + " |", flush=True)
 
 
+def time_table(curve: Curve, releases: int) -> None:
+    """CPU time of a release on a ready curve."""
+    print(f"\n### Milliseconds (CPU) of a release on a ready curve, mean of {releases}\n")
+    for mechanism in MECHANISMS:
+        settings = check_parameters(
+            epsilon="1", beta="0.05", method="matching", mechanism=mechanism, max_bound=None
+        )
+        sampler = OpenDPSampler()
+        for warm in (True, False):
+            begin = time.process_time()
+            for _ in range(releases):
+                run_mechanism(curve, settings, sampler)
+            if not warm:
+                print(f"- {mechanism}: {1000 * (time.process_time() - begin) / releases:.1f}", flush=True)
+
+
+def halves(curves: dict[str, Curve]) -> list[tuple[str, dict[str, Curve]]]:
+    """Heavy-tailed ones, and those for which one bound is enough."""
+    heavy = {name: curve for name, curve in curves.items() if is_heavy_tailed(curve)}
+    return [
+        ("heavy-tailed", heavy),
+        ("one bound is enough", {n: c for n, c in curves.items() if n not in heavy}),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--releases", type=int, default=200)
-    curves = all_curves()
-    gap_table(curves)
-    peers_table(curves, parser.parse_args().releases, "1", "0.1")
+    releases = parser.parse_args().releases
+    tables = real_tables()
+    real = curves_of(tables)
+    for title, curves in halves(real):
+        loss_table(f"Real tables, held out: {title}", curves)
+    for title, curves in halves(held_out()):
+        loss_table(f"Synthetic curves, held out: {title}", curves)
+    loss_table("Kinds that constants were found on", tuning())
+    error_table(tables, real)
+    time_table(real["news20"], releases)
+    for epsilon in ("0.1", "1"):
+        peers_table(halves(real)[0][1], releases, epsilon, "0.05")
 
 
 if __name__ == "__main__":

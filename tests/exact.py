@@ -7,7 +7,7 @@ would be drawn; so the law is that of the code and not of a copy of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,12 +16,14 @@ from dpdistinct.curves import Curve
 from dpdistinct.mechanisms import run_mechanism
 from dpdistinct.noise import Draw, noise_scale
 from dpdistinct.parameters import Parameters, check_parameters
-from laws import selection_log_law
+from laws import HidingLaw, hiding_law, selection_log_law
 
 
-def parameters(mechanism: str, method: str, epsilon: str, max_bound: int | None) -> Parameters:
+def parameters(
+    mechanism: str, method: str, epsilon: str, max_bound: int | None, aim: str = "lower_bound"
+) -> Parameters:
     return check_parameters(
-        epsilon=epsilon, beta="0.05", method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta="0.05", method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
 
 
@@ -36,8 +38,10 @@ class Branch:
     """A sampler that follows one choice and adds no noise."""
 
     choice: int
+    public: int = 0  # what `below` answers: a public number that is drawn before everything else
     selection: np.ndarray | None = None  # the logarithm of its law
     counts: list[tuple[int, float]] = field(default_factory=list)  # (value, scale of its noise)
+    hidden: HidingLaw | None = None  # of the value, together with the choice
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         self.selection = selection_log_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw)
@@ -47,15 +51,37 @@ class Branch:
         self.counts.append((value, noise_scale(sensitivity, epsilon)))
         return value
 
+    def select_and_count(
+        self,
+        scores: Sequence[int],
+        values: Sequence[int],
+        *,
+        sensitivity: int,
+        epsilon: Fraction,
+        share: Fraction,
+    ) -> tuple[int, int]:
+        law = {"sensitivity": sensitivity, "epsilon": epsilon, "share": share}
+        self.select(scores, sensitivity=sensitivity, epsilon=share * epsilon, draw="exponential")
+        self.hidden = hiding_law(scores, values, self.choice, **law)  # type: ignore[arg-type]
+        return self.choice, values[self.choice]
 
-def branches(curve: Curve, settings: Parameters, sampler: type[Branch] = Branch) -> list[Branch]:
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
+
+    def below(self, n: int) -> int:
+        return self.public
+
+
+def branches(
+    curve: Curve, settings: Parameters, sampler: type[Branch] = Branch, public: int = 0
+) -> list[Branch]:
     """All branches, with the law of the choice between them."""
-    first = sampler(0)
+    first = sampler(0, public)
     run_mechanism(curve, settings, first)
     result = [first]
     for choice in range(1, 1 if first.selection is None else len(first.selection)):
-        branch = sampler(choice)
-        if first.counts:
+        branch = sampler(choice, public)
+        if first.counts or first.hidden:
             run_mechanism(curve, settings, branch)
         branch.selection = first.selection
         result.append(branch)
@@ -74,6 +100,9 @@ def loss(a: list[Branch], b: list[Branch]) -> Loss:
     """Exact: discrete Laplace laws of scale s at distance d have the worst log-ratio d / s."""
     selection = whole = 0.0
     for one, other in zip(a, b, strict=True):
+        if one.hidden is not None and other.hidden is not None:
+            whole = max(whole, hiding_loss(one.hidden, other.hidden))
+            continue
         chosen = 0.0
         if one.selection is not None:
             assert other.selection is not None
@@ -84,3 +113,22 @@ def loss(a: list[Branch], b: list[Branch]) -> Loss:
             counted += abs(value - moved) / scale
         selection, whole = max(selection, chosen), max(whole, chosen + counted)
     return Loss(selection, whole)
+
+
+def hiding_loss(one: HidingLaw, other: HidingLaw) -> float:
+    """The worst log-ratio over noisy values: around both values, between them, and far out.
+
+    Both laws are smooth but for the two values, so values that lie closer to each other than a
+    thousandth of the noise show the worst of all to many digits.
+    """
+    assert (one.scale, one.rate) == (other.scale, other.rate)
+    near = np.arange(-3.0, 4.0)
+    far = np.geomspace(4, 60 / one.rate + 4, 300).round()
+    offsets = np.concatenate([near, far, -far])
+    low, high = sorted((one.value, other.value))
+    # Distances from one.value, so that large values lose no digits.
+    z = np.concatenate(
+        [offsets, offsets + (other.value - one.value), np.linspace(low, high, 300).round() - one.value]
+    )
+    shifted = [replace(law, value=law.value - one.value) for law in (one, other)]
+    return float(np.abs(shifted[0].log_law(z) - shifted[1].log_law(z)).max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -42,3 +43,46 @@ def laplace_law(k: int, *, sensitivity: int, epsilon: Fraction) -> float:
     """P(noise = k)."""
     a = math.exp(-1 / noise_scale(sensitivity, epsilon))
     return (1 - a) / (1 + a) * a ** abs(k)
+
+
+@dataclass(frozen=True)
+class HidingLaw:
+    """The law of the value that Sampler.select_and_count draws together with one choice.
+
+    `odds` is ln R, R the weight of the others over that of the choice (docs/proofs/joint.md, 1).
+    """
+
+    value: int
+    odds: float
+    scale: float
+    rate: float
+
+    def log_tail(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln P(the choice, and an amount of noise >= n)."""
+        return -self.rate * n - np.logaddexp(0, self.odds - n / self.scale)
+
+    def log_amount(self, n: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln P(the choice, and an amount of noise = n), without cancellation."""
+        weight = np.exp(np.clip(n / self.scale - self.odds, -600, 600))  # of the choice over the others
+        rise = -np.expm1(-1 / self.scale) / (weight + np.exp(-1 / self.scale))
+        return self.log_tail(n) + np.log(-np.expm1(np.log1p(rise) - self.rate))
+
+    def log_law(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln P(the choice, and the noisy value z)."""
+        return math.log(0.5) + self.log_amount(np.where(z >= self.value, z - self.value, self.value - 1 - z))
+
+
+def hiding_law(
+    scores: Sequence[int],
+    values: Sequence[int],
+    choice: int,
+    *,
+    sensitivity: int,
+    epsilon: Fraction,
+    share: Fraction,
+) -> HidingLaw:
+    """The law of Sampler.select_and_count for one choice."""
+    scale = noise_scale(2 * sensitivity, share * epsilon)
+    others = [float((x - scores[choice]) / Fraction(scale)) for i, x in enumerate(scores) if i != choice]
+    odds = float(np.logaddexp.reduce(others)) if others else -math.inf
+    return HidingLaw(values[choice], odds, scale, float(epsilon / (2 * sensitivity)))

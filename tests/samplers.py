@@ -18,7 +18,10 @@ class ExactSampler:
     """The laws of dpdistinct.noise.Sampler, drawn without OpenDP."""
 
     def __init__(self, below: Callable[[int], int] = secrets.randbelow) -> None:
-        self.below = below
+        self._below = below
+
+    def below(self, n: int) -> int:
+        return self._below(n)
 
     def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
         scale = Fraction(noise_scale(sensitivity, epsilon))
@@ -27,6 +30,9 @@ class ExactSampler:
             negative = self.below(2) == 1
             if not (negative and size == 0):
                 return value - size if negative else value + size
+
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         scale = Fraction(noise_scale(2 * sensitivity, epsilon))
@@ -38,6 +44,33 @@ class ExactSampler:
                 return left[place]
             if draw == "permute_and_flip":  # the exponential mechanism puts it back
                 left.pop(place)
+
+    def select_and_count(
+        self,
+        scores: Sequence[int],
+        values: Sequence[int],
+        *,
+        sensitivity: int,
+        epsilon: Fraction,
+        share: Fraction,
+    ) -> tuple[int, int]:
+        """Step by step: the noise grows by one as long as it survives. Slow, so for small scales.
+
+        P(n >= t + 1) / P(n >= t) = e^-(rate - 1/s) * (w e^(t/s) + W) / (w e^((t+1)/s) + W). The last
+        factor is the probability that, with the score of the choice raised by t + 1, somebody else
+        is chosen in another draw, or else that a coin of probability e^(-1/s) shows heads.
+        """
+        law = {"sensitivity": sensitivity, "epsilon": share * epsilon, "draw": "exponential"}
+        chosen = self.select(scores, **law)  # type: ignore[arg-type]
+        scale = Fraction(noise_scale(2 * sensitivity, share * epsilon))
+        raised, n = list(scores), 0
+        while self._bernoulli_exp(epsilon / (2 * sensitivity) - 1 / scale):
+            raised[chosen] += 1
+            again = self.select(raised, **law)  # type: ignore[arg-type]
+            if again == chosen and not self._bernoulli_exp(1 / scale):
+                break
+            n += 1
+        return chosen, values[chosen] + n if self.below(2) else values[chosen] - 1 - n
 
     def _bernoulli(self, p: Fraction) -> bool:
         return self.below(p.denominator) < p.numerator

@@ -22,7 +22,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import cli, matching_curve, report
-from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.joint import kappa
 from dpdistinct.noise import laplace_margin
 
 COMMAND = [sys.executable, "-m", "dpdistinct"]
@@ -65,7 +65,7 @@ def refused(outcome: Outcome, *fragments: str, status: int | None = None) -> boo
     """A status of failure, nothing on standard output, and one line that says all this."""
     assert outcome.status in ((1, 2, 3, 4) if status is None else (status,))
     assert outcome.out == ""
-    assert re.fullmatch(r"dpdistinct: [^\n]+\n", outcome.err)
+    assert re.fullmatch(r"(dpdistinct: [^\n]+|\{\"error\": [^\n]+\})\n", outcome.err)
     for fragment in fragments:
         assert fragment in outcome.err
     return True
@@ -81,16 +81,17 @@ def test_count_prints_one_sentence(run: Run, data: str) -> None:
     assert (outcome.status, outcome.err) == (0, "")
 
 
-@pytest.mark.parametrize("mechanism", ["sharp", "paper", "r2t", "shifted_inverse", "fixed"])
+@pytest.mark.parametrize("mechanism", ["joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"])
 def test_count_prints_one_json_object(run: Run, mechanism: str) -> None:
-    options = ["--mechanism", mechanism, "--max-bound", "64", "--epsilon", "0.5", "--beta", "0.01"]
+    bound = [] if mechanism == "shifted_inverse" else ["--max-bound", "64"]
+    options = ["--mechanism", mechanism, *bound, "--epsilon", "0.5", "--beta", "0.01"]
     outcome = run("count", "visits.csv", *ASKED, *options, "--method", "greedy", "--json")
     assert (outcome.status, outcome.err, outcome.out.count("\n")) == (0, "", 1)
     answer = json.loads(outcome.out)
     assert {type(answer[name]) for name in ("lower_bound", "estimate")} == {int}
     assert isinstance(answer["bound"], int) or mechanism == "shifted_inverse"
     asked = ("epsilon", "beta", "method", "mechanism", "max_bound")
-    assert [answer[name] for name in asked] == [0.5, 0.01, "greedy", mechanism, 64]
+    assert [answer[name] for name in asked] == [0.5, 0.01, "greedy", mechanism, 64 if bound else None]
 
 
 def test_count_is_right_when_little_is_hidden(run: Run) -> None:
@@ -136,7 +137,7 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--beta", "0.5"], "beta must lie in [1e-12, 0.5), got '0.5'; 0.05 gives a 95% lower bound"),
     (["--beta", "95%"], "beta must be a number"),
     (["--method", "gredy"], "method must be one of matching, greedy, sampling, got 'gredy'"),
-    (["--mechanism", "Sharp"], "mechanism must be one of sharp,"),
+    (["--mechanism", "Sharp"], "mechanism must be one of joint,"),
     (["--mechanism", "fixed"], 'mechanism "fixed" needs max_bound'),
     (["--max-bound", "0"], "max_bound must lie in"),
     (["--max-bound", "-5"], "max_bound must lie in"),
@@ -148,7 +149,7 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got 'nowhere'"),
     (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
     (["--sql", "SELECT user FROM dta"], "Did you mean"),
-    (["--ledger", "budget.db"], "ledger and dataset go together: --ledger FILE --dataset NAME"),
+    (["--ledger", "budget.db"], "ledger and dataset go together"),
     (["--dataset", "visits"], "ledger and dataset go together"),
     (["--espilon", "1"], "No such option: --espilon"),
     (["--person", ""], "person must be a column name"),
@@ -268,12 +269,12 @@ def test_plan_needs_no_data_and_agrees_with_the_margin(run: Run) -> None:
     for row in rows:
         assert row["noise"] == pytest.approx(row["bound"] / 0.7)
         assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=epsilon, beta=beta)
-        rest = (1 - SHARP_SHARE) * epsilon
-        assert row["sharp_margin"] == laplace_margin(sensitivity=row["bound"], epsilon=rest, beta=beta)
+        units = kappa("lower_bound", beta) / epsilon  # of the bound
+        assert row["chosen_margin"] == pytest.approx(float(units * row["bound"]), abs=1.001)
     table = run("plan", "--epsilon", "0.7", "--beta", "0.01", "--bound", "3", "--bound", "1000").out
     for row in rows:
         assert re.search(
-            rf"^{row['bound']:,} .* {row['margin']:,} +{row['sharp_margin']:,}$", table, re.MULTILINE
+            rf"^{row['bound']:,} .* {row['margin']:,} +{row['chosen_margin']:,}$", table, re.MULTILINE
         )
     assert "holds with probability 0.99" in table
 
@@ -292,13 +293,12 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
         == f"For a margin of at most {margin:,} at a bound of about {bound:,}: epsilon = {epsilon:g}.\n"
     )
 
-    def sharp_margin(thousandths: int) -> int:
-        rest = (1 - SHARP_SHARE) * Fraction(thousandths, 1000)
-        return laplace_margin(sensitivity=bound, epsilon=rest, beta=Fraction(1, 20))
+    def chosen_margin(thousandths: int) -> int:
+        return report.chosen_margin(epsilon=Fraction(thousandths, 1000), beta=Fraction(1, 20), bound=bound)
 
     thousandths = round(1000 * epsilon)
-    assert sharp_margin(thousandths) <= margin
-    assert thousandths == 1 or sharp_margin(thousandths - 1) > margin
+    assert chosen_margin(thousandths) <= margin
+    assert thousandths == 1 or chosen_margin(thousandths - 1) > margin
 
 
 def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
@@ -332,7 +332,7 @@ def test_explore_shows_the_exact_curves_as_json(run: Run) -> None:
         assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=half, beta=Fraction(1, 20))
     assert found["bounds"][-1]["bias"]["matching"] == 0
     mechanisms = [row["mechanism"] for row in found["expected"]]
-    assert mechanisms == ["sharp", "paper", "r2t", "shifted_inverse"]
+    assert mechanisms == ["joint", "sharp", "paper", "r2t", "shifted_inverse"]
 
 
 def test_explore_of_an_empty_table(run: Run) -> None:
@@ -363,7 +363,10 @@ def test_a_budget_is_spent_once_for_each_question(run: Run) -> None:
     paid = ["--ledger", "budget.db", "--dataset", "visits", "--epsilon", "0.4", "--json"]
     first = run("count", "visits.csv", *ASKED, *paid)
     assert first.status == 0
-    assert run("count", "visits.csv", *ASKED, *paid) == first
+    again = run("count", "visits.csv", *ASKED, *paid)
+    assert json.loads(again.out) == json.loads(first.out) | {"stored": True}
+    said = run("count", "visits.csv", *ASKED, *paid[:-1])
+    assert re.fullmatch(r"dpdistinct: stored answer of .*, nothing spent; visits has .* left\n", said.err)
     assert run("count", "visits.csv", *ASKED, *paid, "--request-id", "again").status == 0
     outcome = run("count", "visits.csv", *ASKED, *paid, "--request-id", "and again")
     assert refused(outcome, "epsilon 0.4 is over the budget", "0.2 is left of 1; nothing was spent")
@@ -518,7 +521,7 @@ def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.
         def fail(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("dpdistinct.release.answer", fail)
+        monkeypatch.setattr("dpdistinct.asking.answer", fail)
         outcome = run("count", "visits.csv", *ASKED)
         assert refused(outcome)
         assert "SECRET" not in outcome.err

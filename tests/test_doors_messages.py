@@ -79,6 +79,9 @@ TABLE = pd.DataFrame({"person": [1, 2], "element": [1, 2]})
 RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper", "max_bound": 5}
 READ = {"data": TABLE, "person": "person", "element": "element"}
 LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
+LIMITS |= {"columns": None, "encoding": "utf-8"}
+ONE = dpdistinct.Cost(1)
+PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
 
@@ -100,7 +103,7 @@ def calls(folder: Path) -> dict[str, Call]:
 
     spark = {"df": TABLE, "person": "person", "element": "element", "temp_directory": None, "progress": None}
     return {
-        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS),
+        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
         "read": (dpdistinct.read, READ | LIMITS),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (
@@ -120,6 +123,21 @@ def calls(folder: Path) -> dict[str, Call]:
         "Ledger": (Ledger, {"path": "x"}),
         "Ledger.create": (book.create, {"dataset": "new", "budget": 1}),
         "Ledger.requests": (book.requests, {"dataset": "visits"}),
+        "Ledger.history": (book.history, {"dataset": "visits"}),
+        "Ledger.close": (book.close, {"dataset": "visits", "who": None}),
+        "Ledger.reopen": (book.reopen, {"dataset": "visits", "who": None}),
+        "Ledger.raise_budget": (book.raise_budget, {"dataset": "visits", "budget": 20, "delta": 0}),
+        "Ledger.series": (book.series, {"dataset": "visits", "name": "monthly"}),
+        "Ledger.pay": (
+            book.pay,
+            {
+                "dataset": "visits",
+                "question": {},
+                "input": "x",
+                "cost": dpdistinct.Cost(1),
+                "compute": compute,
+            },
+        ),
         "Ledger.release": (
             book.release,
             {"dataset": "visits", "parameters": {}, "epsilon": 1, "compute": compute, "request_id": ""},

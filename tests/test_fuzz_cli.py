@@ -194,7 +194,7 @@ def assault(kind: str, seed: str, times: int, check: Check, folder: Path) -> set
 def test_damaged_files(kind: str, check: Check, tmp_path: Path) -> None:
     (tmp_path / f"whole{kind}").write_bytes(KINDS[kind][0]())
     assert check(tmp_path / f"whole{kind}") == 0
-    assert assault(kind, "every day", 40, check, tmp_path) == ({0} if kind == ".jsonl" else {0, 3})
+    assert assault(kind, "every day", 40, check, tmp_path) <= {0, 3}
 
 
 @pytest.mark.slow

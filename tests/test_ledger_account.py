@@ -561,12 +561,12 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
     )
     assert run("close", "visits") == "visits: closed in budget.db; stored answers are still given.\n"
     assert re.search(r"^visits \(closed\) +1 +0.1 +0.9 +0.000001 +0 +0.000001 +1$", run("show"), re.MULTILINE)
-    assert "is closed already" in run("close", "visits", status=2)
+    assert "is closed already" in run("close", "visits", status=4)
     assert run("reopen", "visits") == "visits: open again in budget.db.\n"
     assert run("raise", "visits", "--budget", "2.5", "--as", "ann") == (
         "visits: the budget is raised to epsilon = 2.5 in budget.db.\n"
     )
-    assert "a budget is only raised" in run("raise", "visits", "--budget", "2", status=2)
+    assert "a budget is only raised" in run("raise", "visits", "--budget", "2", status=4)
     [account] = json.loads(run("show", "--json"))
     assert account == {
         **{"dataset": "visits", "requests": 1, "closed": False, "budget": "5/2", "spent": "1/10"},
@@ -611,4 +611,4 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     assert run("history", "visits").count("\n") == 6
     assert "\x1b" not in run("history", "visits")
     assert "exclude each other" in run("history", "visits", "--csv", "--json", status=2)
-    assert "no data set 'trips'" in run("history", "trips", status=2)
+    assert "no data set 'trips'" in run("history", "trips", status=4)

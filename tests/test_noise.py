@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpdistinct.errors import DpdistinctError
+from dpdistinct.inversion import HidingTail
+from dpdistinct.joint import full_grid, joint_rule, kappa
 from dpdistinct.mechanisms import run_mechanism, sharp_rule
 from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
 from exact import Branch, loads_curve, parameters
@@ -88,13 +90,17 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
     def constants() -> list[object]:
         margin = laplace_margin(sensitivity=10**6, epsilon=Fraction(3, 7), beta=Fraction(1, 10**6))
         rule = sharp_rule.__wrapped__(Fraction(2, 5), 1000)
+        tail = HidingTail([5, -70], scale=Fraction(9), rate=Fraction(1, 7)).bounds(11, 40)
+        full_grid.cache_clear()
+        public = [joint_rule.__wrapped__("lower_bound", Fraction(1), 10**6, 3).prior, tail]
+        public.append(kappa.__wrapped__("estimate", Fraction(1, 30)))
         answers = [
             run_mechanism(
                 loads_curve([3] * 40 + [100]), parameters(mechanism, "matching", "1", None), Branch(2)
             )
-            for mechanism in ("sharp", "paper", "r2t", "shifted_inverse")
+            for mechanism in ("joint", "sharp", "paper", "r2t", "shifted_inverse")
         ]
-        return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers]
+        return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers, public]
 
     expected = constants()
     with localcontext(HOSTILE[name]) as hostile:

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import dpdistinct
-from dpdistinct import InputError, greedy_curve, release
+from dpdistinct import InputError, asking, greedy_curve
 from dpdistinct.query import check_query
 from dpdistinct.reading import greedy_curve_on_disk
 from dpdistinct.resources import check_resources
@@ -116,7 +116,7 @@ def test_greedy_with_a_memory_limit_sorts_on_disk(
 ) -> None:
     calls = []
     monkeypatch.setattr(
-        release, "greedy_curve_on_disk", lambda *a: calls.append(1) or greedy_curve_on_disk(*a)
+        asking, "greedy_curve_on_disk", lambda *a: calls.append(1) or greedy_curve_on_disk(*a)
     )
     answer = dpdistinct.count_distinct(
         large, **SIDES, epsilon=100.0, method=method, mechanism="fixed", max_bound=300, memory_limit=limit

@@ -15,7 +15,7 @@ GOOD: dict[str, Any] = {
     "epsilon": 1,
     "beta": 0.05,
     "method": "matching",
-    "mechanism": "sharp",
+    "mechanism": "joint",
     "max_bound": None,
 }
 
@@ -36,7 +36,15 @@ BAD = [
     *[("max_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
     *[("method", x) for x in ("flow", None, "Matching")],
     *[("mechanism", x) for x in ("laplace", None)],
+    *[("aim", x) for x in ("bias", None, True)],
 ]
+
+
+def test_an_aim_needs_the_mechanism_that_has_it() -> None:
+    assert check_parameters(**GOOD).aim == "lower_bound"
+    assert check_parameters(**GOOD, aim="estimate").aim == "estimate"
+    with pytest.raises(ParameterError, match='aim "estimate" needs mechanism "joint"'):
+        check_parameters(**(GOOD | {"mechanism": "sharp", "aim": "estimate"}))
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

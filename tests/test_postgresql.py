@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpdistinct import InputError, ParameterError, greedy_curve, read
+from dpdistinct import InputError, ParameterError, count_distinct_by, greedy_curve, read
 from dpdistinct.query import check_query
 from dpdistinct.resources import check_resources
 from dpdistinct.sources import open_source
@@ -110,7 +110,7 @@ def test_an_empty_result_is_an_empty_table(server: str) -> None:
     assert read(server, **SIDES, sql="SELECT 1 AS person, 2 AS element WHERE false").elements == 0
 
 
-REFUSED = "^the database refused: check the URL, the rights and the query$"
+REFUSED = "^the database refused"
 
 
 def test_errors_name_the_way_out_and_quote_no_value(server: str) -> None:
@@ -130,6 +130,56 @@ def test_errors_name_the_way_out_and_quote_no_value(server: str) -> None:
             read(server, **SIDES, sql=sql)
         assert "SECRET" not in str(caught.value)
         assert caught.value.__context__ is None
+
+
+REASONS = {
+    "no server": (
+        lambda url: "postgresql://tester@127.0.0.1:1/postgres",
+        "SELECT 1",
+        "there is no connection",
+    ),
+    "no database": (
+        lambda url: url.replace("/postgres", "/nothing"),
+        "SELECT 1",
+        "there is no such database",
+    ),
+    "no user": (lambda url: url.replace("tester", "stranger"), "SELECT 1", "there is no such user"),
+    "no table": (lambda url: url, "SELECT * FROM nothing", "it names a table that is not there"),
+    "no column": (lambda url: url, "SELECT nothing FROM pg_class", "it names a column that is not there"),
+    "no query": (lambda url: url, "SELEC", "its syntax is wrong"),
+}
+
+
+@pytest.mark.parametrize("case", REASONS)
+def test_failures_are_told_apart_as_far_as_they_tell_nothing_of_the_data(case: str, server: str) -> None:
+    change, sql, reason = REASONS[case]
+    with pytest.raises(InputError, match=reason) as caught:
+        read(change(server), **SIDES, sql=sql)
+    assert caught.value.__context__ is None
+
+
+def test_sites_by_country_and_month_in_one_call(server: str) -> None:
+    execute(
+        server,
+        "CREATE TABLE sites (who integer, country text, at timestamptz, site text)",
+        "INSERT INTO sites SELECT i % 50, CASE i % 2 WHEN 0 THEN 'DE' ELSE 'FR' END, "
+        "'2024-01-15 12:00+00'::timestamptz + (i % 3) * interval '31 days', 'site' || i % 30 "
+        "FROM generate_series(1, 600) AS i",
+    )
+    release = count_distinct_by(
+        server,
+        sql="SELECT * FROM sites",
+        person="who",
+        element="site",
+        group_by=["country", "at"],
+        groups={"country": ["DE", "FR"], "at": "2024-01..2024-03"},
+        every="month",
+        epsilon=1000,
+        mechanism="fixed",
+        max_bound=50,
+    )
+    assert [row.group for row in release.rows][:2] == [("DE", "2024-01"), ("DE", "2024-02")]
+    assert [row.estimate for row in release.rows] == [5] * 6
 
 
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:

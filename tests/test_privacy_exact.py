@@ -16,7 +16,7 @@ from keyed import contributions_of
 from laws import selection_log_law
 
 SLACK = 1 + 1e-9  # for the rounding of the logarithms in the test itself
-MECHANISMS = ["sharp", "paper", "r2t", "shifted_inverse", "fixed"]
+MECHANISMS = ["joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"]
 METHODS = ["matching", "greedy", "sampling"]
 SETTINGS = [
     (mechanism, method, epsilon)
@@ -26,7 +26,14 @@ SETTINGS = [
 ]
 # Largest bounds that make a small law of each mechanism: "fixed" at each of them, and 6 so that
 # "r2t" takes two counts.
-LARGEST = {"sharp": [4], "paper": [4], "r2t": [6], "shifted_inverse": [None], "fixed": [1, 2, 3]}
+LARGEST = {
+    "joint": [4],
+    "sharp": [4],
+    "paper": [4],
+    "r2t": [6],
+    "shifted_inverse": [None],
+    "fixed": [1, 2, 3],
+}
 SUBSETS = [tuple(e for e in range(3) if bits >> e & 1) for bits in range(8)]
 Table = tuple[tuple[int, ...], ...]  # what each person holds; the place is the person
 

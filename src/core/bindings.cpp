@@ -10,17 +10,21 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "arrow.hpp"
 #include "balanced.hpp"
+#include "basis.hpp"
 #include "build.hpp"
 #include "greedy.hpp"
 #include "key_batch.hpp"
 #include "keys.hpp"
+#include "one_group.hpp"
 #include "python_stream.hpp"
 #include "python_text.hpp"
+#include "rounds.hpp"
 #include "sampling.hpp"
 #include "text_stream.hpp"
 
@@ -131,9 +135,9 @@ struct Builder {
             [&](std::size_t rows) { rows > 0 ? builder.added(rows) : interrupt.check(); });
     }
 
-    Graph graph(std::uint64_t max_index) {
+    Graph graph(std::uint64_t max_index, int group_bits) {
         nb::gil_scoped_release no_gil;
-        return builder.finish(max_index);
+        return builder.finish(max_index, group_bits);
     }
 
     Interrupt interrupt = python_interrupt();
@@ -147,6 +151,52 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
         [&](std::size_t rows) { rows > 0 ? interrupt.worked(rows) : interrupt.check(); });
 }
 
+// A table with a line for each bucket of rounds and a column for each group.
+nb::object to_table(const RoundCounts& counts) {
+    const std::size_t lines = counts.buckets().size(), groups = counts.groups();
+    auto* kept = new std::vector<std::int64_t>(lines * groups, 0);
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+    for (std::size_t i = 0; i < lines; ++i)
+        std::copy(counts.buckets()[i].begin(), counts.buckets()[i].end(), kept->begin() + i * groups);
+    return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>(kept->data(), {lines, groups}, owner));
+}
+
+nb::object rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<std::uint32_t> bounds) {
+    Interrupt interrupt = python_interrupt();
+    RoundCounts counts(groups, std::move(bounds));
+    {
+        nb::gil_scoped_release no_gil;
+        greedy_rounds(graph, counts, interrupt);
+    }
+    return to_table(counts);
+}
+
+nb::object rounds_of_sorted(SortedGreedy& greedy) {
+    if (!greedy.counts()) throw std::invalid_argument("this stream was read without groups");
+    greedy.finish();
+    return to_table(*greedy.counts());
+}
+
+Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std::uint64_t first_search) {
+    Interrupt interrupt = python_interrupt();
+    std::vector<std::int64_t> kept;
+    {
+        nb::gil_scoped_release no_gil;
+        kept = first_basis(graph, bound, groups, interrupt, first_search);
+    }
+    return to_numpy(std::move(kept));
+}
+
+std::array<Counts, 3> balanced_loads_by_group(const Graph& graph, unsigned threads) {
+    Interrupt interrupt = python_interrupt();
+    GroupLoads found;
+    {
+        nb::gil_scoped_release no_gil;
+        found = loads_by_group(graph, balanced_loads(graph, threads, interrupt), interrupt);
+    }
+    return {to_numpy(std::move(found.group)), to_numpy(std::move(found.load)), to_numpy(std::move(found.people))};
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -158,10 +208,14 @@ NB_MODULE(_core, m) {
         .def_prop_ro("pairs", &Graph::pairs);
     m.def(
         "key_stream",
-        [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements) {
-            return owning_capsule(keys_of(stream_of(values), people, elements), "arrow_array_stream");
+        [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
+           const std::vector<int>& groups, const std::vector<std::uint64_t>& labels, int bits) {
+            return owning_capsule(keys_of(stream_of(values), people, elements, {groups, labels, bits}),
+                                  "arrow_array_stream");
         },
-        "values"_a.none(), "people"_a, "elements"_a);
+        "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
+        "labels"_a = std::vector<std::uint64_t>(), "bits"_a = 0);
+    m.def("label_key", &label_key, "label"_a);
     m.def(
         "python_stream",
         [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
@@ -207,7 +261,7 @@ NB_MODULE(_core, m) {
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)
         .def("add", &Builder::add, "stream"_a.none())
-        .def("graph", &Builder::graph, "max_index"_a = kMaxIndex);
+        .def("graph", &Builder::graph, "max_index"_a = kMaxIndex, "group_bits"_a = 0);
     m.def(
         "balanced_loads",
         [](const Graph& g, unsigned threads, std::uint64_t first_trees) {
@@ -219,7 +273,14 @@ NB_MODULE(_core, m) {
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
     nb::class_<SortedGreedy>(m, "SortedGreedy")
         .def(nb::init<>())
+        .def(
+            "__init__",
+            [](SortedGreedy* self, int group_bits, std::size_t groups, std::vector<std::uint32_t> bounds) {
+                new (self) SortedGreedy(group_bits, RoundCounts(groups, std::move(bounds)));
+            },
+            "group_bits"_a, "groups"_a, "bounds"_a)
         .def("add", &add_stream, "stream"_a.none())
+        .def("rounds", &rounds_of_sorted)
         .def("loads", [](SortedGreedy& greedy) { return run([&](Interrupt&) { return greedy.finish(); }); });
     m.def(
         "best_ranks",
@@ -227,6 +288,17 @@ NB_MODULE(_core, m) {
             return run([&](Interrupt& i) { return best_ranks(g, secret, i); });
         },
         "graph"_a, "secret"_a);
+    m.def("greedy_rounds", &rounds_of_greedy, "graph"_a, "groups"_a, "bounds"_a);
+    m.def("first_basis", &basis_of, "graph"_a, "bound"_a, "groups"_a, "first_search"_a = kFirstSearch);
+    m.def(
+        "one_group_per_person",
+        [](const Graph& graph) {
+            Interrupt interrupt = python_interrupt();
+            nb::gil_scoped_release no_gil;
+            return one_group_per_person(graph, interrupt);
+        },
+        "graph"_a);
+    m.def("balanced_loads_by_group", &balanced_loads_by_group, "graph"_a, "threads"_a);
 }
 
 }  // namespace dpdistinct

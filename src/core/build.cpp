@@ -68,14 +68,20 @@ class Met {
 
 // What is left of a part once its elements are in order: the keys of the elements are done with.
 struct Grouped {
-    explicit Grouped(BlockPool& pool) : degrees(pool), people(pool) {}
+    explicit Grouped(BlockPool& pool) : degrees(pool), people(pool), groups(pool) {}
 
-    void add(Blocks<Pair> sorted, Met& met) {
+    // `mask` has the low bits of a key that are the element's group, if anybody wants to know.
+    void add(Blocks<Pair> sorted, Met& met, std::uint64_t mask) {
         std::uint64_t element = 0;
         std::uint32_t degree = 0;
+        auto element_done = [&] {
+            if (degree == 0) return;
+            degrees.push_back(std::exchange(degree, 0));
+            if (mask) groups.push_back(static_cast<std::uint32_t>(element & mask));
+        };
         sorted.drain([&](const Pair* pair, const Pair* end) {
             for (; pair != end; ++pair) {
-                if (pair->element != element && degree > 0) degrees.push_back(std::exchange(degree, 0));
+                if (pair->element != element) element_done();
                 element = pair->element;
                 ++degree;
                 people.push_back(pair->person);
@@ -83,16 +89,18 @@ struct Grouped {
                 met.add(pair->person);
             }
         });
-        if (degree > 0) degrees.push_back(degree);
+        element_done();
     }
 
     Blocks<std::uint32_t> degrees;
     Blocks<std::uint64_t> people;  // keys
+    Blocks<std::uint32_t> groups;  // of each element
 };
 
 }  // namespace
 
-Graph GraphBuilder::finish(std::uint64_t max_index) {
+Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
+    const std::uint64_t mask = (std::uint64_t{1} << group_bits) - 1;
     constexpr std::size_t kStep = kParts / 4;  // after so many parts, what they are done with is given back
     // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
     std::vector<Grouped> parts;
@@ -101,7 +109,7 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
     const int bits = std::clamp(bit_width(pairs_.at_most() / threads_) - 4, 1, 20);
     pairs_.for_each_part([&](std::size_t i, Blocks<Pair> pairs, Interrupt& interrupt) {
         interrupt.worked(pairs.size());
-        met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine); });
+        met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine, mask); });
     });
     std::array<std::uint64_t, kParts + 1> elements{}, pairs{};  // in the parts before
     for (std::size_t i = 0; i < kParts; ++i) {
@@ -136,11 +144,16 @@ Graph GraphBuilder::finish(std::uint64_t max_index) {
 
     graph.begin.resize(elements[kParts] + 1);
     graph.holders.resize(pairs[kParts]);
+    if (mask) graph.groups.resize(elements[kParts]);
     const Ranks rank(graph.people_keys, pairs[kParts]);
     auto number = [&](std::size_t i, Interrupt& interrupt) {
         std::uint64_t element = elements[i], end = pairs[i];
         parts[i].degrees.drain([&](const std::uint32_t* degree, const std::uint32_t* last) {
             for (; degree != last; ++degree) graph.begin[++element] = end += *degree;
+        });
+        std::uint32_t* group = graph.groups.data() + (mask ? elements[i] : 0);
+        parts[i].groups.drain([&](const std::uint32_t* first, const std::uint32_t* last) {
+            group = std::copy(first, last, group);
         });
         Person* holder = graph.holders.data() + pairs[i];
         parts[i].people.drain([&](const std::uint64_t* key, const std::uint64_t* last) {

@@ -18,10 +18,15 @@ struct Graph {
     Array<std::uint64_t> people_keys;  // of each person, increasing
     Array<std::uint64_t> begin{0};  // element e is held by holders[begin[e] .. begin[e + 1])
     Array<Person> holders;          // increasing within each element
+    Array<std::uint32_t> groups;    // of each element: the low bits of its key; empty unless asked for
 
     Element elements() const { return static_cast<Element>(begin.size() - 1); }
     std::uint64_t pairs() const { return holders.size(); }
     std::uint64_t degree(Element e) const { return begin[e + 1] - begin[e]; }
+    // Kernels that work by group call this first: a graph built without groups has none to read.
+    void need_groups() const {
+        if (groups.size() != elements()) throw std::invalid_argument("this table was read without groups");
+    }
 };
 
 // People and elements are 32-bit numbers with the top half of the range kept for marks.

@@ -4,7 +4,12 @@
 
 namespace dpdistinct {
 
-std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt) {
+namespace {
+
+// Calls taken(e, r) for every element in the order of the keys: e is taken in round r, by the holder
+// who had r - 1 elements until then.
+template <class Taken>
+std::vector<std::uint32_t> run_greedy(const Graph& graph, Interrupt& interrupt, Taken taken) {
     std::vector<std::uint32_t> loads(graph.people, 0);
     for (Element e = 0; e < graph.elements(); ++e) {
         const Person* holder = graph.holders.data() + graph.begin[e];
@@ -12,10 +17,21 @@ std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt
         Person best = *holder;
         for (++holder; holder != end && loads[best] > 0; ++holder)
             if (loads[*holder] < loads[best]) best = *holder;
-        ++loads[best];
+        taken(e, ++loads[best]);
         interrupt.worked(graph.degree(e));
     }
     return loads;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt) {
+    return run_greedy(graph, interrupt, [](Element, std::uint32_t) {});
+}
+
+void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt) {
+    graph.need_groups();
+    run_greedy(graph, interrupt, [&](Element e, std::uint32_t round) { counts.add(graph.groups[e], round); });
 }
 
 void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
@@ -40,6 +56,7 @@ void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
 
 void SortedGreedy::give_to_best() {
     if (++loads_[best_] == 0) throw TooLarge();
+    if (counts_) counts_->add(element_ & group_mask_, loads_[best_] - 1);  // a load is stored plus one
 }
 
 std::vector<std::uint32_t> SortedGreedy::finish() {

@@ -9,10 +9,15 @@
 
 #include "graph.hpp"
 #include "interrupt.hpp"
+#include "rounds.hpp"
 
 namespace dpdistinct {
 
 std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt);
+
+// The same pass; counts in which round each group's elements are taken. The kept set S_l is what was
+// taken in rounds 1 to l, so this gives its share in every group, for every l (docs/proofs/groups.md).
+void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt);
 
 struct NotSorted : std::invalid_argument {
     NotSorted() : std::invalid_argument("the pairs must be sorted by element key, then by person key") {}
@@ -23,9 +28,15 @@ struct NotSorted : std::invalid_argument {
 class SortedGreedy {
    public:
     SortedGreedy() { resize(1 << 10); }
+    // Also counts by group and round; the group of an element is the `group_bits` low bits of its key.
+    SortedGreedy(int group_bits, RoundCounts counts) : SortedGreedy() {
+        group_mask_ = (std::uint64_t{1} << group_bits) - 1;
+        counts_ = std::move(counts);
+    }
 
     void add(std::uint64_t person, std::uint64_t element);
     std::vector<std::uint32_t> finish();
+    const RoundCounts* counts() const { return counts_ ? &*counts_ : nullptr; }  // after finish()
 
    private:
     void resize(std::size_t slots);
@@ -41,6 +52,9 @@ class SortedGreedy {
     bool any_ = false;
     std::uint64_t element_ = 0, person_ = 0;  // the last pair
     std::size_t best_ = 0;                    // the least loaded holder of the current element so far
+
+    std::uint64_t group_mask_ = 0;
+    std::optional<RoundCounts> counts_;
 };
 
 }  // namespace dpdistinct

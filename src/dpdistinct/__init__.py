@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpdistinct.contributions import Contributions
+    from dpdistinct.counting import count_distinct
     from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
     from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
-    from dpdistinct.ledger import Ledger, LedgerError
+    from dpdistinct.grouped_release import GroupedRelease
+    from dpdistinct.grouping import count_distinct_by
+    from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError
     from dpdistinct.measurement import make_count_distinct
+    from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
-    from dpdistinct.release import Release, count_distinct
+    from dpdistinct.release import Release
 
 __version__ = "0.1.0"
 
@@ -18,27 +22,36 @@ __version__ = "0.1.0"
 # and print its help, before NumPy is there.
 _HOMES = {
     "contributions": ("Contributions",),
+    "counting": ("count_distinct",),
     "curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
     "errors": ("ColumnError", "DpdistinctError", "FileError", "InputError", "ParameterError"),
-    "ledger": ("Ledger", "LedgerError"),
+    "grouped_release": ("GroupedRelease",),
+    "grouping": ("count_distinct_by",),
+    "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError"),
+    "privacy": ("Cost",),
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
-    "release": ("Release", "count_distinct"),
+    "release": ("Release",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "BudgetError",
     "ColumnError",
     "Contributions",
+    "Cost",
     "Curve",
     "DpdistinctError",
     "FileError",
+    "GroupedRelease",
     "InputError",
     "Ledger",
     "LedgerError",
     "ParameterError",
     "Release",
+    "RequestError",
     "count_distinct",
+    "count_distinct_by",
     "greedy_curve",
     "greedy_curve_of_sorted",
     "make_count_distinct",

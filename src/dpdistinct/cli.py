@@ -14,15 +14,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 import dpdistinct
-from dpdistinct.cli_common import Json, examples
-from dpdistinct.cli_ledger import ledger_app
+from dpdistinct.cli_common import Json, defaults, examples
+from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
 app = typer.Typer(
@@ -35,7 +34,7 @@ app.add_typer(ledger_app, name="ledger")
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files or globs (CSV, TSV, JSON lines, Parquet, .gz, .zst; DuckDB, SQLite), or postgresql:// URL.",
+        help="Files or globs (CSV, TSV, JSON lines, Parquet; .gz, .zst; DuckDB, SQLite), or a database URL.",
         show_default=False,
     ),
 ]
@@ -45,7 +44,12 @@ Person = Annotated[
 Element = Annotated[
     list[str], typer.Option(help="The column to count; repeat it for several columns.", metavar="COLUMN")
 ]
-Epsilon = Annotated[str, typer.Option(help="The privacy that is spent: less is safer and less exact.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        help="The privacy that is spent: less is safer and less exact.", envvar="DPDISTINCT_EPSILON"
+    ),
+]
 Beta = Annotated[str, typer.Option(help="The lower bound holds with probability 1 - beta.")]
 Sql = Annotated[
     str | None,
@@ -59,8 +63,60 @@ NamedColumns = Annotated[
     typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+GroupBy = Annotated[
+    list[str] | None,
+    typer.Option(help="Count in each group of this column; repeat it for several.", metavar="COLUMN"),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The groups to report, which must be public: DE,FR,US; or 2024-01..2024-12 with --every month; "
+        "or unknown with --delta. Once for each --group-by.",
+        metavar="LIST",
+    ),
+]
+GroupsFile = Annotated[
+    Path | None, typer.Option(help="A CSV file with the groups to report, and a header as --group-by.")
+]
+EveryPeriod = Annotated[str | None, typer.Option(help="Groups of dates: day, week, month or year.")]
+OneGroup = Annotated[
+    bool, typer.Option("--one-group-per-person", help="A person counts in their first listed group only.")
+]
+Delta = Annotated[str | None, typer.Option(help="For unknown groups: try 1e-6.")]
+MethodName = Annotated[
+    str, typer.Option("--method", help="matching (exact), greedy (linear time) or sampling (a baseline).")
+]
+MechanismName = Annotated[
+    str | None,
+    typer.Option("--mechanism", help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed."),
+]
+MaxBound = Annotated[
+    int | None, typer.Option(help="The largest number of elements one person may account for.")
+]
+AimName = Annotated[
+    str, typer.Option("--aim", help="lower_bound (the largest), or estimate (the closest; with joint).")
+]
+PayingLedger = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="Debit epsilon here before the data is read.", envvar="DPDISTINCT_LEDGER"),
+]
+Dataset = Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")]
+RequestId = Annotated[
+    str, typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw.")
+]
+DataName = Annotated[
+    str | None, typer.Option(help="For the ledger: the name of data that are no files, or move about.")
+]
+Series = Annotated[
+    str | None,
+    typer.Option(help="Answers to be compared: later ones use the bound that the first published."),
+]
+Engine = Annotated[str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")]
 MemoryLimit = Annotated[
-    str | None, typer.Option(help="What DuckDB may use, such as 1GB; greedy then sorts on disk.")
+    str | None,
+    typer.Option(
+        help="What DuckDB may use, such as 1GB; greedy then sorts on disk.", envvar="DPDISTINCT_MEMORY_LIMIT"
+    ),
 ]
 TempDirectory = Annotated[str | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores. The answer does not depend on it.")]
@@ -78,8 +134,13 @@ def _options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say each step and how long it took.")] = False,
 ) -> None:
-    pass
+    if verbose:
+        import logging
+
+        logging.basicConfig(format="dpdistinct: %(message)s", stream=sys.stderr)
+        logging.getLogger("dpdistinct").setLevel(logging.INFO)
 
 
 @app.command(
@@ -88,6 +149,7 @@ def _options(
         "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
         "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
         "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+        "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US",
         "count visits.parquet --person user_id --element url --method greedy --engine spark",
     )
 )
@@ -95,63 +157,40 @@ def count(
     data: Data,
     person: Person,
     element: Element,
+    group_by: GroupBy = None,
+    groups: Groups = None,
+    groups_file: GroupsFile = None,
+    every: EveryPeriod = None,
+    one_group_per_person: OneGroup = False,
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
-    method: Annotated[
-        str, typer.Option(help="matching (exact), greedy (linear time) or sampling (a baseline).")
-    ] = "matching",
-    mechanism: Annotated[
-        str, typer.Option(help="sharp, paper, r2t, shifted_inverse, or fixed with --max-bound.")
-    ] = "sharp",
-    max_bound: Annotated[
-        int | None, typer.Option(help="The largest number of elements one person may account for.")
-    ] = None,
+    delta: Delta = None,
+    method: MethodName = "matching",
+    mechanism: MechanismName = None,
+    max_bound: MaxBound = None,
+    aim: AimName = "lower_bound",
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
     as_json: Json = False,
-    ledger: Annotated[Path | None, typer.Option(help="Debit epsilon here before the data is read.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
-    request_id: Annotated[
-        str,
-        typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw."),
-    ] = "",
-    engine: Annotated[
-        str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")
-    ] = "duckdb",
+    ledger: PayingLedger = None,
+    dataset: Dataset = None,
+    request_id: RequestId = "",
+    data_name: DataName = None,
+    series: Series = None,
+    who: Who = None,
+    engine: Engine = "duckdb",
     memory_limit: MemoryLimit = None,
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
     """One private answer: a lower bound for the number of distinct elements, with its confidence."""
-    from dpdistinct.parameters import check_parameters
-    from dpdistinct.query import check_query
-    from dpdistinct.release import answer
-    from dpdistinct.resources import check_resources
-    from dpdistinct.sources import open_source
+    options = dict(locals())
+    from dpdistinct.cli_count import run_count
 
-    parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
-    )
-    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: --ledger FILE --dataset NAME")
-    if request_id and ledger is None:
-        raise ParameterError("request_id needs a ledger: --ledger FILE --dataset NAME")
-    with _progress("counting") as step, open_source(data, query, resources, engine, step) as source:
-        source.check(query)  # a mistyped column must not cost the budget; the schema is public
-        compute = partial(answer, source, query, parameters, resources)
-        if ledger is None:
-            release = compute()
-        else:
-            from dpdistinct.ledger import Ledger
-
-            asked = vars(parameters) | query.identity()
-            release = Ledger(ledger).release(
-                str(dataset), asked, parameters.epsilon, compute, request_id=request_id
-            )
-    typer.echo(release.to_json() if as_json else str(release))
+    with _progress("counting") as step:
+        print_answer = run_count(options, step)
+    print_answer()
 
 
 @app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
@@ -173,7 +212,7 @@ def plan(
     from dpdistinct.terminal import new_table, print_table
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     bounds = bound or [digit * 10**e for e in range(3) for digit in (1, 2, 5)] + [1000]
     for value in bounds:
@@ -195,9 +234,9 @@ def plan(
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
-    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen by sharp")
+    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen")
     for row in rows:
-        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.sharp_margin:,}")
+        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
     confidence = f"{float(1 - parameters.beta):.6g}"
     print_table(table)
     typer.echo(
@@ -235,7 +274,7 @@ def explore(
     from dpdistinct.terminal import print_exploration
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="sharp", max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
     if plot is not None:
         check_plot_path(plot)
@@ -271,8 +310,6 @@ def demo() -> None:
     run_demo(typer.echo)
 
 
-
-
 @contextmanager
 def _progress(first: str) -> Iterator[Any]:
     """A spinner with the name of the step, on a terminal only."""
@@ -291,7 +328,8 @@ def main() -> None:
     if arguments in ([], ["ledger"]):
         arguments.append("--help")
     try:
-        status = typer.main.get_command(app).main(arguments, "dpdistinct", standalone_mode=False)
+        command = typer.main.get_command(app)
+        status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=defaults())
     except DpdistinctError as error:
         _fail(str(error), status_of(error))
     except typer.TyperException as error:
@@ -323,7 +361,13 @@ def status_of(error: DpdistinctError) -> int:
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
 
 
+KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
+
+
 def _fail(message: str, status: int) -> NoReturn:
     line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
-    print(f"dpdistinct: {line}", file=sys.stderr)
+    if "--json" in sys.argv:
+        print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
+    else:
+        print(f"dpdistinct: {line}", file=sys.stderr)
     sys.exit(status)

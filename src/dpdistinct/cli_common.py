@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+
+from dpdistinct.errors import ParameterError, shown
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -12,3 +15,37 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def examples(*commands: str) -> str:
     """The end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  dpdistinct {command}" for command in commands)
+
+
+SETTINGS = ("ledger", "epsilon", "beta", "memory_limit", "temp_directory", "threads")
+
+
+def defaults() -> dict[str, Any]:
+    """What ./dpdistinct.toml, or else ~/.config/dpdistinct.toml, says instead of the defaults.
+
+    An option on the command line comes first, then an environment variable, then the file.
+    """
+    places = (Path("dpdistinct.toml"), Path.home() / ".config" / "dpdistinct.toml")
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        return {}
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text())
+    except (OSError, ValueError):
+        raise ParameterError(f"{path} is no TOML file that can be read") from None
+    unknown = [name for name in found if name not in SETTINGS]
+    if unknown:
+        raise ParameterError(f"{path}: unknown name {shown(unknown[0])}; there are {', '.join(SETTINGS)}")
+    texts = {name: str(value) for name, value in found.items()}
+    ledgers = {"ledger": texts["ledger"]} if "ledger" in texts else {}
+    commands = ("create", "show", "history", "close", "reopen", "raise")
+    reading = {name: value for name, value in texts.items() if name != "ledger"}
+    planning = {name: texts[name] for name in ("epsilon", "beta") if name in texts}
+    return {
+        "count": texts,
+        "explore": reading,
+        "plan": planning,
+        "ledger": dict.fromkeys(commands, ledgers),
+    }

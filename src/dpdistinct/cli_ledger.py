@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
 
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
+LedgerFile = Annotated[
+    Path, typer.Option("--ledger", help="The file of the ledger.", envvar="DPDISTINCT_LEDGER")
+]
 Name = Annotated[str, typer.Argument(help="The name of the data set.", show_default=False)]
 Who = Annotated[
     str | None, typer.Option("--as", help="The name in the history; the user's by default.", metavar="NAME")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+from dpdistinct.counting import count_distinct
 from dpdistinct.reading import read
-from dpdistinct.release import count_distinct
 from dpdistinct.report import explore
 from dpdistinct.terminal import print_exploration
 

@@ -16,8 +16,8 @@ def context(digits: int, rounding: str) -> Context:
     return Context(
         prec=digits,
         rounding=rounding,
-        Emin=-(10**12),
-        Emax=10**12,
+        Emin=-(10**8),
+        Emax=10**8,
         capitals=1,
         clamp=0,
         flags=[],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -45,6 +46,11 @@ def shown(value: Any) -> str:
 def short(name: str) -> str:
     """A name of a file or a column as a message may show it: a long text may be the data itself."""
     return name if len(name) <= 255 and name.isprintable() else f"a text of {len(name)} characters"
+
+
+def file_name(path: str) -> str:
+    """A file that was found, as a message may show it: a folder such as person=7 holds a value."""
+    return short(re.sub(r"([^/=]+)=[^/]*/", r"\1=.../", path))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
-from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters
 from dpdistinct.reading import curve_of
 from dpdistinct.release import Release, release_curve
 
@@ -28,8 +28,9 @@ def make_count_distinct(
     epsilon: float,
     beta: float = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
 ) -> dp.Measurement:
     """An OpenDP Measurement from Contributions to a Release, with the parameters of count_distinct.
 
@@ -40,7 +41,7 @@ def make_count_distinct(
     import opendp.prelude as dp
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
 
     def release(data: Contributions) -> Release:

@@ -1,4 +1,4 @@
-"""The five mechanisms. Each reads a curve and returns what may be published.
+"""The six mechanisms. Each reads a curve and returns what may be published.
 
 The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
 removing one person, and lower_bound <= truth with probability at least 1 - beta
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from dpdistinct.curves import Curve
 from dpdistinct.digits import context, quotient
+from dpdistinct.joint import JOINT_SHARE, OFFSETS, STEPS, joint_margin, joint_rule
 from dpdistinct.noise import Sampler, laplace_margin
-from dpdistinct.parameters import MAX_BOUND, Mechanism, Parameters
+from dpdistinct.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
 from dpdistinct.selection import RESOLUTION, lead_scores, paper_scores, qualities
-
-DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
 
 # The constants of "sharp": one public rule for all data, private whatever their values are
 # (docs/proofs/mechanisms.md), found on curves of many kinds (benchmarks/accuracy.py).
@@ -64,8 +63,34 @@ def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
 
 
+def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The default: the bound and the count in one draw, which costs epsilon for both together.
+
+    The count is taken in units of bound / STEPS: one person moves it by STEPS at every bound, as far
+    as two scores. Its noise is larger where the choice of the bound was close, and so hides it.
+    """
+    epsilon, aim = parameters.epsilon, parameters.aim
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
+    rule = joint_rule(aim, epsilon, max_bound, sampler.below(OFFSETS))
+    counts = [curve.at(bound) for bound in rule.bounds]
+    leads = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
+    chosen, noisy = sampler.select_and_count(
+        [lead - prior for lead, prior in zip(leads, rule.prior, strict=True)],
+        [count * STEPS // bound for count, bound in zip(counts, rule.bounds, strict=True)],
+        sensitivity=RESOLUTION,
+        epsilon=epsilon,
+        share=JOINT_SHARE,
+    )
+    bound = rule.bounds[chosen]
+    # More than (noisy - margin) units; so at least the next whole number of elements.
+    margin = joint_margin(aim, epsilon, parameters.beta)
+    lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
+    nearest = (2 * noisy * bound + STEPS) // (2 * STEPS)
+    return Answer(lower_bound, estimate=max(lower_bound, nearest), bound=bound)
+
+
 def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
-    """The default: the paper's two steps, a sharper choice, and no max_bound to guess.
+    """The paper's two steps, a sharper choice, and no max_bound to guess.
 
     The candidates grow geometrically, and bound l has the prior 1 / l in place of the paper's
     penalty t, so that their number costs nothing.
@@ -176,6 +201,7 @@ def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sample
 
 
 MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
+    "joint": joint,
     "sharp": sharp,
     "paper": paper,
     "fixed": fixed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from operator import index
@@ -12,9 +13,13 @@ from typing import Any, Literal, cast, get_args
 from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
-Mechanism = Literal["sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Aim = Literal["lower_bound", "estimate"]
+Mechanism = Literal["joint", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+
+Number = int | float | str | Fraction | Decimal
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
+DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"joint": MAX_BOUND, "sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
 
 
 @dataclass(frozen=True)
@@ -25,10 +30,17 @@ class Parameters:
     beta: Fraction
     method: Method
     mechanism: Mechanism
-    max_bound: int | None  # None: the mechanism's own default
+    max_bound: int | None  # None: the mechanism has no bound
+    aim: Aim = "lower_bound"  # what the bound is chosen for
+
+    def identity(self) -> dict[str, Any]:
+        """JSON values and fractions that are equal for equal parameters, however they were written."""
+        return dict(vars(self))
 
 
-def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any) -> Parameters:
+def check_parameters(
+    *, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any, aim: Any = "lower_bound"
+) -> Parameters:
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
     if not exact_epsilon > 0:
@@ -46,6 +58,12 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(
             f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
         )
+    if type(aim) is not str or aim not in get_args(Aim):
+        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    if aim == "estimate" and mechanism != "joint":
+        raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
+    if mechanism == "shifted_inverse" and max_bound is not None:
+        raise ParameterError('max_bound does not apply to mechanism "shifted_inverse", which has no bound')
     if max_bound is not None:
         try:
             max_bound = int(str(max_bound)) if isinstance(max_bound, bool) else index(max_bound)
@@ -57,7 +75,16 @@ def check_parameters(*, epsilon: Any, beta: Any, method: Any, mechanism: Any, ma
         raise ParameterError(
             'mechanism "fixed" needs max_bound: the number of elements one person may account for'
         )
-    return Parameters(exact_epsilon, exact_beta, cast(Method, method), cast(Mechanism, mechanism), max_bound)
+    else:
+        max_bound = DEFAULT_MAX_BOUND.get(cast(Mechanism, mechanism))
+    return Parameters(
+        epsilon=exact_epsilon,
+        beta=exact_beta,
+        method=cast(Method, method),
+        mechanism=cast(Mechanism, mechanism),
+        max_bound=max_bound,
+        aim=cast(Aim, aim),
+    )
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")
@@ -68,7 +95,7 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
     message = f"{name} must be a number, got {shown(value)}; {hint}"
     if isinstance(value, bool):
         raise ParameterError(message)
-    if isinstance(value, Rational):
+    if isinstance(value, Rational) or (isinstance(value, Decimal) and value.is_finite()):
         return Fraction(value)
     # The shortest decimal that reads back as this float is what was written.
     try:

@@ -7,12 +7,14 @@ asks and through whatever door.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from dpdistinct.errors import ParameterError, shown
+from dpdistinct.group_lists import Every, GroupList, parse_groups
 
 Columns = str | Sequence[str]
 
@@ -30,28 +32,47 @@ class Query:
     sql: str | None = None
     columns: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    group_by: tuple[str, ...] = ()
+    groups: GroupList | Literal["unknown"] | None = None
+    every: Every | None = None  # of a column of dates that is grouped by without a list
+    one_group_per_person: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every column that is asked for."""
+        return (*self.person, *self.element, *self.group_by)
 
     @property
     def counted(self) -> str:
         """What is counted, in the words of the one who asked."""
         return ", ".join(self.element)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
         """JSON values that are equal for equal questions, and hold no text of the query.
 
-        The case of names does not matter, as in SQL, and neither do spaces between the words of a
-        query. The query's text may name what is private, so only its digest is kept.
+        The case of names does not matter, as in SQL (but in JSON lines: exact_names), and neither do
+        spaces between the words of a query. The query's text may name what is private, so only its
+        digest is kept.
         """
         sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
+        spelt = str if exact_names else str.lower
         identity: dict[str, Any] = {
-            "person": [name.lower() for name in self.person],
-            "element": [name.lower() for name in self.element],
+            "person": [spelt(name) for name in self.person],
+            "element": [spelt(name) for name in self.element],
             "sql": sql,
         }
         if self.columns:
             identity["columns"] = sorted(self.columns)
         if self.encoding != "utf-8":
             identity["encoding"] = self.encoding
+        if self.group_by:
+            listed = self.groups if isinstance(self.groups, str) else _digest(self.groups)
+            identity |= {
+                "group_by": [spelt(name) for name in self.group_by],
+                "groups": listed,
+                "every": self.every,
+                "one_group_per_person": self.one_group_per_person,
+            }
         return identity
 
 
@@ -77,6 +98,30 @@ def check_query(
     )
 
 
+def group_query(
+    query: Query, *, group_by: Any, groups: Any, every: Any = None, one_group_per_person: Any = False
+) -> Query:
+    """The same question, by group."""
+    names = column_names("group_by", group_by)
+    if type(one_group_per_person) is not bool:
+        raise ParameterError(f"one_group_per_person must be True or False, got {shown(one_group_per_person)}")
+    listed = parse_groups(groups, columns=names, every=every)
+    return replace(
+        query,
+        group_by=names,
+        groups=listed,
+        every=every if listed == "unknown" else None,
+        one_group_per_person=one_group_per_person,
+    )
+
+
+def _digest(groups: GroupList | None) -> str:
+    """Of the list and its order, which is that of the answer."""
+    assert groups is not None
+    text = json.dumps([groups.labels, groups.every])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
     """The columns as names."""
     names = [columns] if isinstance(columns, str) else columns
@@ -85,7 +130,7 @@ def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(--[^\n]*|/\*.*?\*/|\s+)""", re.DOTALL)
+_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
 
 
 def _spaced(sql: str) -> str:

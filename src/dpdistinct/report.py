@@ -6,6 +6,7 @@ numbers, and NOT private.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ import numpy as np
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
-from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.joint import STEPS, joint_margin
 from dpdistinct.noise import laplace_margin, noise_scale
 from dpdistinct.parameters import Mechanism, Method, check_parameters
 from dpdistinct.reading import curve_of
@@ -32,30 +33,33 @@ class Plan:
     bound: int
     noise: float  # scale: the noise is within this of zero about two times in three
     margin: int  # what is subtracted for the lower bound
-    sharp_margin: int  # the same when "sharp" has chosen the bound with its share of epsilon
+    chosen_margin: int  # the same when "joint" has chosen the bound
 
 
 def plan(*, epsilon: Fraction, beta: Fraction, bounds: Sequence[int]) -> list[Plan]:
     """Noise and margin for each bound. Needs no data."""
-    rest = (1 - SHARP_SHARE) * epsilon
     return [
         Plan(
             bound=bound,
             noise=noise_scale(bound, epsilon),
             margin=laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta),
-            sharp_margin=laplace_margin(sensitivity=bound, epsilon=rest, beta=beta),
+            chosen_margin=chosen_margin(epsilon=epsilon, beta=beta, bound=bound),
         )
         for bound in bounds
     ]
 
 
+def chosen_margin(*, epsilon: Fraction, beta: Fraction, bound: int) -> int:
+    """The margin when "joint" has chosen this bound: its lower bound is at most so far below the estimate."""
+    return math.ceil(Fraction(joint_margin("lower_bound", epsilon, beta) * bound, STEPS)) - 1
+
+
 def epsilon_for(*, margin: int, bound: int, beta: Fraction) -> Fraction | None:
-    """The least epsilon, to a thousandth, for a margin of at most `margin` with "sharp"; or None."""
+    """The least epsilon, to a thousandth, for a margin of at most `margin` with "joint"; or None."""
     low, high = 1, 1_000_000  # thousandths
 
     def enough(thousandths: int) -> bool:
-        rest = (1 - SHARP_SHARE) * Fraction(thousandths, 1000)
-        return laplace_margin(sensitivity=bound, epsilon=rest, beta=beta) <= margin
+        return chosen_margin(epsilon=Fraction(thousandths, 1000), beta=beta, bound=bound) <= margin
 
     if not enough(high):
         return None

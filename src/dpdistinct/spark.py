@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpdistinct.asking import answer
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
-from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters
 from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
-from dpdistinct.release import Release, answer
+from dpdistinct.release import Release
 from dpdistinct.resources import check_resources
 from dpdistinct.sources.spark import Progress, SparkSource
 
@@ -25,8 +26,9 @@ def count_distinct(
     epsilon: float = 1.0,
     beta: float = 0.05,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism = "joint",
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     memory_limit: str | None = None,
     temp_directory: str | None = None,
     threads: int | None = None,
@@ -42,13 +44,13 @@ def count_distinct(
     progress is called with the name of each step.
     """
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
     query = check_query(person=person, element=element)
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     source = SparkSource(df, resources.temp_directory, progress)
     source.check(query)
-    return answer(source, query, parameters, resources)
+    return answer(source, query, resources, parameters)
 
 
 def greedy_curve(

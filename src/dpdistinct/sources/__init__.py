@@ -12,12 +12,14 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from dpdistinct.errors import FileError, ParameterError, short, shown, without_context
+from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
+from dpdistinct.sources.columns import find_columns
 from dpdistinct.streams import ArrowStream
 
 DATABASE_URLS = ("postgresql://", "postgres://")
@@ -93,8 +95,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
 
         if len(places) > 1:
             raise ParameterError("give one database at a time")
-        with postgresql(places[0], query) as source:
-            yield source
+        with postgresql(places[0], query) as database, _grouped(database, query, resources) as ready:
+            yield ready
         return
     paths = [path for place in places for path in _matches(place)]
     suffix = suffix_of(paths[0])
@@ -121,12 +123,12 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             yield source
     elif suffix == ".json":
         raise FileError(
-            f"{paths[0]}: a .json file is not read, because one object could change how others are read; "
-            "write one object to a line and name it .jsonl, or use Parquet"
+            f"{file_name(paths[0])}: a .json file is not read, because one object could change how others "
+            "are read; write one object to a line and name it .jsonl, or use Parquet"
         )
     else:
         raise FileError(
-            f"{paths[0]} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite"
+            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite"
         )
 
 
@@ -143,12 +145,15 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
         files: CsvFiles | JsonLines = JsonLines(paths, encoding=query.encoding, threads=resources.threads)
     else:
         files = CsvFiles(paths, encoding=query.encoding, threads=resources.threads)
-    if query.sql is None:
-        yield TextSource(files)
+    source = TextSource(files)
+    if query.sql is None and not query.group_by:
+        yield source
         return
     columns = list(query.columns) or files.columns
-    with _selected(files.values(columns), columns, query, resources, text=True) as source:
-        yield source
+    if query.sql is None:
+        columns = list(dict.fromkeys(source.find(query)))
+    with _selected(files.values(columns), columns, query, resources, text=True) as selected:
+        yield selected
 
 
 @contextmanager
@@ -158,11 +163,32 @@ def _selected(
     """The result of the query over a frame or a stream."""
     from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
 
-    assert query.sql is not None
-    check_select(query.sql)
+    sql = query.sql or "FROM data"
+    check_select(sql)
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
-        yield Relation(run_select(connection, query.sql, "the table"), text=text)
+        yield Relation(run_select(connection, sql, "the table"), text=text)
+
+
+@contextmanager
+def _grouped(source: Any, query: Query, resources: Resources) -> Iterator[Source]:
+    """A database that is read by way of DuckDB where groups are asked for, which knows their labels."""
+    if not query.group_by:
+        yield source
+        return
+    names = list(dict.fromkeys(find_columns(query, source)))
+    with _selected(_Late(source, names), names, replace(query, sql=None), resources) as selected:
+        yield selected
+
+
+class _Late:
+    """The columns of a source, read when they are asked for."""
+
+    def __init__(self, source: Any, names: list[str]) -> None:
+        self._source, self._names = source, names
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._source.values(self._names).__arrow_c_stream__()
 
 
 @contextmanager
@@ -171,8 +197,8 @@ def _open_database_file(path: str, query: Query, resources: Resources) -> Iterat
     from dpdistinct.sources.duck import Relation, bind_duckdb_file, check_select, connect, run_select
 
     if is_sqlite(path):
-        with sqlite_file(path, query) as source:
-            yield source
+        with sqlite_file(path, query) as source, _grouped(source, query, resources) as ready:
+            yield ready
         return
     if query.sql is not None:
         check_select(query.sql)
@@ -208,7 +234,7 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         from dpdistinct.sources.frames import PandasSource
 
         frame = PandasSource(data)
-        if query.sql is None:
+        if query.sql is None and not query.group_by:
             yield frame
             return
         prepared = frame.for_sql()
@@ -223,11 +249,22 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
 
     # A lazy frame of Polars: its query is the caller's own, and runs here.
     table = ArrowSource(data.collect() if hasattr(data, "collect") else data)
-    if query.sql is None:
+    if query.sql is None and not query.group_by:
         yield table
         return
     with _selected(table.for_sql(), table.columns_for_sql(), query, resources) as source:
         yield source
+
+
+def paths_of(data: Any) -> list[str] | None:
+    """The files that `data` names, or None if it is no file."""
+    places = data if isinstance(data, list | tuple) else [data]
+    if not places or not all(isinstance(place, str | os.PathLike) for place in places):
+        return None
+    names = [os.fspath(place) for place in places]
+    if any("://" in name for name in names):
+        return None
+    return [path for name in names for path in _matches(name)]
 
 
 def _matches(place: str) -> list[str]:
@@ -249,7 +286,7 @@ def _matches(place: str) -> list[str]:
         try:
             open(path, "rb").close()
         except OSError:
-            raise FileError(f"{path} cannot be read: permission denied") from None
+            raise FileError(f"{file_name(path)} cannot be read: permission denied") from None
     return found
 
 

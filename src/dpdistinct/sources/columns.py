@@ -27,8 +27,7 @@ def chosen(query: Query, table: Named) -> tuple[list[str], list[str]]:
 
 def find_columns(query: Query, table: Named) -> list[str]:
     """All of them."""
-    people, elements = chosen(query, table)
-    return [*people, *elements]
+    return [find_column(name, table.columns, table.text) for name in query.names]
 
 
 def find_column(name: str, columns: list[str], text: bool) -> str:

@@ -78,18 +78,36 @@ class SqliteFile:
 
     def keys(self, query: Query) -> ArrowStream:
         people, elements = chosen(query, self)
-        names = [*people, *elements]
-        values = ", ".join(VALUES[self._types[name]].format(quoted(name)) for name in names)
-        kinds = [self._types[name] for name in names]
-        return _SqliteKeys(self._source, f"SELECT {values} FROM {ROWS}", kinds, len(people))
+        return _ValueKeys(self.values([*people, *elements]), len(people))
+
+    def values(self, names: list[str]) -> _SqliteValues:
+        """These columns, as Arrow."""
+        return _SqliteValues(self._source, {name: self._types[name] for name in names}, names)
 
 
-class _SqliteKeys:
-    def __init__(self, source: sqlite3.Connection, select: str, kinds: list[str], people: int) -> None:
-        self._source, self._select, self._kinds, self._people = source, select, kinds, people
+class _ValueKeys:
+    """The keys of a stream whose first columns are those of the person."""
+
+    def __init__(self, values: _SqliteValues, people: int) -> None:
+        self._values, self._people = values, people
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        width = range(self._values.width)
+        stream = self._values.__arrow_c_stream__()
+        return _core.key_stream(stream, list(width[: self._people]), list(width[self._people :]))
+
+
+class _SqliteValues:
+    """Columns of the rows, each of its declared type."""
+
+    def __init__(self, source: sqlite3.Connection, types: dict[str, str], names: list[str]) -> None:
+        forms = ", ".join(VALUES[types[name]].format(quoted(name)) for name in names)
+        self._source, self._names, self._kinds = source, names, [types[name] for name in names]
+        self._select = f"SELECT {forms} FROM {ROWS}"
+        self.width = len(names)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         rows = self._source.execute(self._select)
@@ -100,10 +118,8 @@ class _SqliteKeys:
                 return None
             return [_column(kind, [row[i] for row in batch]).batch() for i, kind in enumerate(self._kinds)]
 
-        fields = [(str(i), FORMATS[kind]) for i, kind in enumerate(self._kinds)]
-        width = range(len(self._kinds))
-        stream = _core.python_stream(fields, next_batch)
-        return _core.key_stream(stream, list(width[: self._people]), list(width[self._people :]))
+        fields = [(name, FORMATS[kind]) for name, kind in zip(self._names, self._kinds, strict=True)]
+        return _core.python_stream(fields, next_batch)
 
 
 FORMATS = {"INTEGER": "l", "REAL": "g", "BLOB": "Z", "TEXT": "U"}
@@ -143,10 +159,41 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
         ) from None
     with (
         constant_error("the database refused: check the URL, the rights and the query"),
-        dbapi.connect(url) as connection,
+        _connected(dbapi, url) as connection,
         connection.cursor() as cursor,
     ):
         yield PostgreSql(cursor, query.sql)
+
+
+# What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
+NO_CONNECTION = {
+    "password authentication failed": "the user or the password is wrong",
+    "no password supplied": "a password is needed: postgresql://USER:PASSWORD@HOST/DATABASE",
+    "role": "there is no such user",
+    "database": "there is no such database",
+    "translate host name": "there is no such host",
+    "": "there is no connection; is the server running there, and does it listen?",
+}
+
+
+def _connected(dbapi: Any, url: str) -> Any:
+    failure = None
+    try:
+        return dbapi.connect(url)
+    except Exception as error:
+        text = str(error).partition("Failed to connect:")[2]
+        said = text.partition("FATAL:")[2] or text.replace("database", "")
+        failure = next(words for sign, words in NO_CONNECTION.items() if sign in said)
+    raise FileError(f"the database refused: {failure}")
+
+
+# SQLSTATE of a query that PostgreSQL cannot prepare, for which it looks at no row.
+UNPREPARED = {
+    "42P01": "it names a table that is not there",
+    "42703": "it names a column that is not there",
+    "42501": "the rights for it are missing",
+    "42601": "its syntax is wrong",
+}
 
 
 class PostgreSql:
@@ -157,7 +204,13 @@ class PostgreSql:
     def __init__(self, cursor: Any, sql: str) -> None:
         self._cursor = cursor
         self._rows = f"({sql.strip().rstrip(';')}\n) AS asked"
-        cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
+        failure = None
+        try:
+            cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
+        except Exception as error:
+            failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
+        if failure is not None:
+            raise InputError(f"the database refused the query: {failure}")
         self._fields = _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
         self.columns = [name for name, *_ in self._fields]
 
@@ -167,11 +220,16 @@ class PostgreSql:
 
     def keys(self, query: Query) -> ArrowStream:
         people, elements = chosen(query, self)
-        self._cursor.execute(f"SELECT {', '.join(map(self._form, (*people, *elements)))} FROM {self._rows}")
+        rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
-        return ArrowKeys(
-            self._cursor.fetch_arrow().__arrow_c_stream__(), width[: len(people)], width[len(people) :]
-        )
+        return ArrowKeys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
+
+    def values(self, names: list[str]) -> ArrowStream:
+        """These columns, as Arrow. Runs the query."""
+        forms = ", ".join(f"{self._form(name)} AS {quoted(name)}" for name in names)
+        self._cursor.execute(f"SELECT {forms} FROM {self._rows}")
+        rows: ArrowStream = self._cursor.fetch_arrow()
+        return rows
 
     def _form(self, name: str) -> str:
         """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ."""

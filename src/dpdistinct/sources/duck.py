@@ -6,15 +6,16 @@ import glob
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, constant_error, file_name
+from dpdistinct.group_lists import GroupList, check_labels, label_sql
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
-from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.columns import chosen, find_column
 from dpdistinct.sources.forms import duckdb_form
 from dpdistinct.streams import ArrowStream
 
@@ -35,29 +36,85 @@ class Relation:
         self.text = text
 
     def check(self, query: Query) -> None:
-        kinds = dict(zip(self.columns, self._table.types, strict=True))
-        for name in find_columns(query, self):
-            duckdb_form(name, kinds[name])
+        self._sides(query)
+        if isinstance(query.groups, GroupList):
+            for i, name in enumerate(query.group_by):
+                kind = self._kinds()[find_column(name, self.columns, self.text)]
+                if query.groups.every[i] is None:
+                    check_labels((label[i] for label in query.groups.labels), kind.id)
 
-    def keys(self, query: Query) -> ArrowStream:
-        kinds = dict(zip(self.columns, self._table.types, strict=True))
-        people, elements = chosen(query, self)
-        forms = [duckdb_form(name, kinds[name]).format(quoted(name)) for name in (*people, *elements)]
-        return _RelationKeys(self._table.project(", ".join(forms)), len(people), len(elements))
+    def keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
+        """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
+        sides = self._sides(query)
+        values = self._table.project(", ".join(form for side in sides for form in side))
+        people, elements, groups = map(len, sides)
+        numbers = [_core.label_key(label) for label in labels]
+        return _RelationKeys(values, people, elements, groups, numbers, bits)
+
+    @contextmanager
+    def grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[list[ArrowStream]]:
+        """The keys of people and of pairs of group and element."""
+        yield [self.keys(query, labels, bits)]
+
+    @contextmanager
+    def sorted_grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[list[ArrowStream]]:
+        """The same, by pair, then by person, sorted on disk; everybody in one group, if so asked."""
+        first = bits if query.one_group_per_person else 0
+        with sorted_on_disk(self.keys(query, labels, bits), resources, first_group=first) as keys:
+            yield [keys]
+
+    def group_labels(self, query: Query) -> list[tuple[str, ...]]:
+        """The labels of all groups that occur, in the order of their keys. Private."""
+        _, _, labels = self._sides(query)
+        with constant_error(_core.FAILED):
+            found = self._table.project(", ".join(labels)).distinct().fetchall()
+        complete = [label for label in found if None not in label]
+        return sorted(complete, key=_core.label_key)
+
+    def _kinds(self) -> dict[str, Any]:
+        return dict(zip(self.columns, self._table.types, strict=True))
+
+    def _sides(self, query: Query) -> tuple[list[str], list[str], list[str]]:
+        """SQL for the columns of the person, of the element and of the group's label."""
+        kinds = self._kinds()
+        people, elements = (
+            [duckdb_form(name, kinds[name]).format(quoted(name)) for name in side]
+            for side in chosen(query, self)
+        )
+        labels = []
+        for i, asked in enumerate(query.group_by):
+            name = find_column(asked, self.columns, self.text)
+            every = query.groups.every[i] if isinstance(query.groups, GroupList) else query.every
+            labels.append(label_sql(quoted(name), kinds[name].id, every))
+        return people, elements, labels
 
 
 class _RelationKeys:
-    """The keys of the rows without a NULL, as an Arrow stream: person, element."""
+    """The keys of the rows without a NULL, as an Arrow stream: person, element (or pair)."""
 
-    def __init__(self, values: duckdb.DuckDBPyRelation, people: int, elements: int) -> None:
-        self._values, self._people, self._elements = values, people, elements
+    def __init__(
+        self,
+        values: duckdb.DuckDBPyRelation,
+        people: int,
+        elements: int,
+        groups: int,
+        labels: list[int],
+        bits: int,
+    ) -> None:
+        places = list(range(people + elements + groups))
+        self._values = values
+        self._places = places[:people], places[people : people + elements], places[people + elements :]
+        self._labels, self._bits = labels, bits
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()  # without it, whoever asks would run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        people, elements = range(self._people), range(self._people, self._people + self._elements)
-        return _core.key_stream(self._values.__arrow_c_stream__(), list(people), list(elements))
+        return _core.key_stream(self._values.__arrow_c_stream__(), *self._places, self._labels, self._bits)
 
 
 @contextmanager
@@ -82,11 +139,17 @@ def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> I
 
 
 @contextmanager
-def sorted_on_disk(keys: ArrowStream, resources: Resources) -> Iterator[ArrowStream]:
-    """The keys by element, then by person, of a table that need not fit into memory."""
+def sorted_on_disk(keys: ArrowStream, resources: Resources, *, first_group: int = 0) -> Iterator[ArrowStream]:
+    """The keys by element, then by person, of a table that need not fit into memory.
+
+    first_group: how many low bits of an element number its group; everybody keeps their first one only.
+    """
     with connect(resources, share=2, ordered=True) as sorter:  # the reading connection keeps the other half
         sorter.register("keys", keys)
-        yield Interruptible(sorter.sql("SELECT person, element FROM keys ORDER BY element, person"), sorter)
+        group = f"(element & {(1 << first_group) - 1})"
+        kept = f"QUALIFY {group} = min({group}) OVER (PARTITION BY person)" if first_group else ""
+        select = f"SELECT person, element FROM keys {kept} ORDER BY element, person"
+        yield Interruptible(sorter.sql(select), sorter)
 
 
 Result = TypeVar("Result")
@@ -174,16 +237,16 @@ def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
     """
     files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
     source = f"read_parquet({files}, union_by_name = true, utf8_validation = 'replace', {HIVE})"
-    with constant_errors(paths[0]):
+    with constant_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
         names = connection.sql(f"FROM {source} LIMIT 0").columns
-        asked = {name.lower() for name in (*query.person, *query.element)}
+        asked = {name.lower() for name in query.names}
         for name in unsafe if query.sql is None else ():
             if name.lower() in asked:
                 raise ColumnError(f"column {name!r} {unsafe[name]}")
         left = [quoted(name) for name in names if name not in unsafe]
         if not left:
-            raise ColumnError(f"{paths[0]} has no column that can be read whatever its values are")
+            raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
         connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
     return query.sql or "FROM data"
 
@@ -202,9 +265,9 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
     kinds: dict[str, str] = {}
     inner = 0  # how many of the next rows lie inside a nested column
     file = None
-    for file_name, name, children, kind, logical, converted in described:
-        if file_name != file:  # the root of another file
-            file, inner = file_name, 0
+    for path, name, children, kind, logical, converted in described:
+        if path != file:  # the root of another file
+            file, inner = path, 0
             continue
         if inner:
             inner += (children or 0) - 1

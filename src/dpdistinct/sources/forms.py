@@ -26,9 +26,8 @@ DUCKDB = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "boolean", "float", "double"), "{}"),
     **dict.fromkeys(("varchar", "blob", "decimal", "date", "time", "time_ns"), "{}"),
-    **dict.fromkeys(
-        ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), "{}"
-    ),
+    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), "{}"),
+    **dict.fromkeys(("timestamp with time zone", "timestamptz_ns"), "{}"),
     **dict.fromkeys(("uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
 }
 

@@ -8,11 +8,13 @@ counter for each person (docs/spark.md).
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dpdistinct import _core
 from dpdistinct.errors import InputError, ParameterError, constant_error, without_context
+from dpdistinct.group_lists import Every, GroupList
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_column
@@ -63,7 +65,8 @@ class SparkSource:
         self.columns = [field.name for field in df.schema.fields]
 
     def check(self, query: Query) -> None:
-        self._keys(query)
+        labels = query.groups.labels if isinstance(query.groups, GroupList) else []
+        self._keys(query, labels)
 
     def keys(self, query: Query) -> ArrowStream:
         raise NotImplementedError("on a cluster the keys come sorted, in parts")
@@ -75,14 +78,16 @@ class SparkSource:
             yield keys.parts()
 
     @contextmanager
-    def pairs(self, query: Query, resources: Resources) -> Iterator[Any]:
+    def pairs(
+        self, query: Query, resources: Resources, labels: Sequence[tuple[str, ...]] = (), bits: int = 0
+    ) -> Iterator[Any]:
         """The distinct pairs, if the driver's memory holds them.
 
         Beyond it there is an error, which tells the number of pairs to an order of magnitude. That is
         not private; "greedy" has no such limit and no such error.
         """
         limit = resources.memory_limit or DEFAULT_MEMORY_LIMIT
-        with self._sorted(query, distinct=True) as keys:
+        with self._sorted(query, labels, bits, distinct=True) as keys:
             count = keys.count()
             size = count * BYTES_PER_PAIR
             if size > limit:
@@ -93,10 +98,39 @@ class SparkSource:
                 )
             yield keys.parts()
 
+    def group_labels(self, query: Query) -> list[tuple[str, ...]]:
+        """The labels of all groups that occur, in the order of their keys. Private."""
+        with quiet(self._df.sparkSession), constant_error(UNSORTED):
+            found = self._df.select(*self._labels(query)).dropna().dropDuplicates().collect()
+        return sorted((tuple(row) for row in found), key=_core.label_key)
+
     @contextmanager
-    def _sorted(self, query: Query, *, distinct: bool) -> Iterator[_SortedKeys]:
+    def grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[Any]:
+        """The keys of people and of pairs of group and element, if the driver's memory holds them."""
+        with self.pairs(query, resources, labels, bits) as pairs, closing(pairs) as parts:
+            yield parts
+
+    @contextmanager
+    def sorted_grouped_parts(
+        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+    ) -> Iterator[Any]:
+        """The same by pair, then by person; everybody in one group, if so asked."""
+        with self._sorted(query, labels, bits) as keys, closing(keys.parts()) as parts:
+            yield parts
+
+    @contextmanager
+    def _sorted(
+        self,
+        query: Query,
+        labels: Sequence[tuple[str, ...]] = (),
+        bits: int = 0,
+        *,
+        distinct: bool = False,
+    ) -> Iterator[_SortedKeys]:
         """The keys on disk, sorted by element, then by person; deleted at the end, whatever happens."""
-        keys = self._keys(query)
+        keys = self._keys(query, labels, bits)
         spark = self._df.sparkSession
         with (
             without_context(),
@@ -115,11 +149,24 @@ class SparkSource:
                 files.parquet(folder.url, mode="append")
             yield _SortedKeys(spark, folder, count, self._step)
 
-    def _keys(self, query: Query) -> DataFrame:
-        """Person and element keys of the rows without a NULL."""
-        from pyspark.sql import functions
+    def _keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> DataFrame:
+        """Person and element keys of the rows without a NULL.
+
+        With groups, those of the listed labels only, the number of the group in the low bits.
+        """
+        from pyspark.sql import Window, functions
 
         df = self._df
+        group: list[Column] = []
+        if query.group_by:
+            places = [f"dpdistinct_label_{i}" for i in range(len(query.group_by))]
+            listed = df.sparkSession.createDataFrame(
+                [(*label, number) for number, label in enumerate(labels)],
+                ", ".join([*(f"{place} string" for place in places), "dpdistinct_group long"]),
+            )
+            columns = dict(zip(places, self._labels(query), strict=True))
+            df = df.withColumns(columns).join(functions.broadcast(listed), places)
+            group = [functions.col(place) for place in places]
         kinds = {field.name: field.dataType for field in df.schema.fields}
         keys = []
         for side, names in (("person", query.person), ("element", query.element)):
@@ -127,8 +174,27 @@ class SparkSource:
             for name in found:
                 df = df.where(_column(name).isNotNull())
             forms = [_form(name, kinds[name]) for name in found]
-            keys.append(functions.xxhash64(functions.lit(side), *forms).alias(side))
-        return df.select(*keys)
+            pair = group if side == "element" else []
+            keys.append(functions.xxhash64(functions.lit(side), *pair, *forms))
+        if group:
+            number = functions.col("dpdistinct_group")
+            keys[1] = keys[1].bitwiseAND(~((1 << bits) - 1)).bitwiseOR(number)
+        named = [key.alias(side) for key, side in zip(keys, ("person", "element"), strict=True)]
+        if not query.one_group_per_person:
+            return df.select(*named)
+        first = functions.min("number").over(Window.partitionBy("person"))
+        numbered = df.select(*named, functions.col("dpdistinct_group").alias("number"))
+        return numbered.withColumn("first", first).where("number = first").select("person", "element")
+
+    def _labels(self, query: Query) -> list[Column]:
+        """The labels of the grouping columns, as group_lists.label_sql has them for DuckDB."""
+        kinds = {field.name: field.dataType for field in self._df.schema.fields}
+        labels = []
+        for i, asked in enumerate(query.group_by):
+            name = find_column(asked, self.columns, self.text)
+            every = query.groups.every[i] if isinstance(query.groups, GroupList) else query.every
+            labels.append(_label(_column(name), type(kinds[name]).__name__, every))
+        return labels
 
 
 def _column(name: str) -> Column:
@@ -144,6 +210,30 @@ def _form(name: str, kind: Any) -> Column:
         raise refused(name)
     cast = SPARK[type_name]
     return _column(name) if cast is None else _column(name).cast(cast)
+
+
+def _label(value: Column, kind: str, every: Every | None) -> Column:
+    """The label of a value: text, or the name of the period that a date lies in. Times are in UTC."""
+    from pyspark.sql import functions
+
+    if every is None:
+        if kind in ("StringType", "BooleanType", "ByteType", "ShortType", "IntegerType", "LongType"):
+            return value.cast("string")
+        if kind == "DateType":
+            return functions.date_format(value, "yyyy-MM-dd")
+        raise ParameterError("group_by must name columns of text, integers, booleans or dates")
+    if kind == "StringType":
+        value = functions.try_to_timestamp(value)
+    elif kind not in ("DateType", "TimestampType", "TimestampNTZType"):
+        raise ParameterError("every needs a column of dates or timestamps")
+    if kind == "TimestampType":
+        value = functions.to_utc_timestamp(value, functions.current_timezone())
+    if every == "week":
+        year = functions.extract(functions.lit("YEAROFWEEK"), value).cast("string")
+        week = functions.lpad(functions.weekofyear(value).cast("string"), 2, "0")
+        return functions.concat(year, functions.lit("-W"), week)
+    formats = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
+    return functions.date_format(value, formats[every])
 
 
 def _range(count: int) -> Column:

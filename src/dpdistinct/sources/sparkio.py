@@ -46,7 +46,7 @@ COMPRESSED = {".gz", ".zst", ".bz2", ".snappy"}
 def open_files(paths: list[str], sql: str | None) -> DataFrame:
     """Files that Spark can read, in a session of our own or the one that is there.
 
-    Text is read as text, as sources/__init__.py explains. `sql` is a SELECT of Spark's, with the files as `data`.
+    Text is read as text, as everywhere. `sql` is a SELECT of Spark's, with the files as `data`.
     """
     suffix = next((s.lower() for s in reversed(Path(paths[0]).suffixes) if s.lower() not in COMPRESSED), "")
     if suffix in JSON:  # their types would follow from the rows

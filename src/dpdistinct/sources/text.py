@@ -29,9 +29,9 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.query import ENCODINGS, Query
-from dpdistinct.sources.columns import chosen
+from dpdistinct.sources.columns import chosen, find_columns
 
 CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
 JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
@@ -68,6 +68,7 @@ class TextSource:
     def __init__(self, files: CsvFiles | JsonLines) -> None:
         self._files = files
         self.columns = files.columns
+        self.exact_names = isinstance(files, JsonLines)
 
     def check(self, query: Query) -> None:
         self._sides(query)
@@ -75,9 +76,13 @@ class TextSource:
     def keys(self, query: Query) -> KeyStream:
         return self._files.keys(*self._sides(query))
 
+    def find(self, query: Query) -> list[str]:
+        """Every column of the question."""
+        return list(query.names) if self.exact_names else find_columns(query, self)
+
     def _sides(self, query: Query) -> tuple[list[str], list[str]]:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
-        if isinstance(self._files, JsonLines):
+        if self.exact_names:
             return list(query.person), list(query.element)
         return chosen(query, self)
 
@@ -202,7 +207,7 @@ def _read_header(path: str, encoding: str) -> _Start:
                 break
     mark, line, row_end = re.match(rb"(\xef\xbb\xbf)?([^\r\n]*)(\r\n|\r|\n|)", start).groups(b"")  # type: ignore[union-attr]
     if not line or len(line) >= LONGEST_HEADER:
-        raise InputError(f"{path} has no header line")
+        raise InputError(f"{file_name(path)} has no header line")
     if b"\0" in line:
         raise _other_encoding(path, encoding, "utf-16")
     try:
@@ -230,7 +235,9 @@ def _refuse_other_encoding(path: str, encoding: str) -> None:
 
 def _other_encoding(path: str, encoding: str, likely: str) -> InputError:
     kind = f"{encoding.upper()} text"
-    return InputError(f"the header line of {path} is not {kind}; try encoding {likely}, or convert the file")
+    return InputError(
+        f"the header line of {file_name(path)} is not {kind}; try encoding {likely}, or convert the file"
+    )
 
 
 def _skip_mark(path: str, encoding: str) -> _Start:
@@ -245,7 +252,9 @@ def _names(path: str, header: str, delimiter: str) -> list[str]:
     except csv.Error:
         names = []
     if not names or not all(names) or len(set(map(str.lower, names))) < len(names):
-        raise InputError(f"the columns of {path} must have names, all different, in one header line")
+        raise InputError(
+            f"the columns of {file_name(path)} must have names, all different, in one header line"
+        )
     return names
 
 
@@ -300,7 +309,7 @@ def _open(path: str) -> BinaryIO:
 
 def _reading(path: str) -> Any:
     return constant_error(
-        f"{path} could not be read; is it complete and of the kind its name says?", FileError
+        f"{file_name(path)} could not be read; is it complete and of the kind its name says?", FileError
     )
 
 

@@ -250,8 +250,8 @@ class KeyPairs:
 def wrong_type(name: str) -> ColumnError:
     """The one answer to a type that is not on the closed list."""
     return ColumnError(
-        f"{name} must hold integers, floats, decimals, booleans, text, bytes, dates, times, timestamps, UUIDs "
-        "or categories of them; convert it to text, or name several columns"
+        f"{name} must hold integers, floats, decimals, booleans, text, bytes, dates, times, timestamps, "
+        "UUIDs or categories of them; convert it to text, or name several columns"
     )
 
 

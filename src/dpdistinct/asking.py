@@ -1,0 +1,195 @@
+"""One question, one answer, one account: check, debit, read, curve, mechanism.
+
+Python and the command line both come through here, so the same question is one request whoever asks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from dpdistinct.contributions import Contributions
+from dpdistinct.errors import ParameterError, shown
+from dpdistinct.ledger import Answer, Ledger, LedgerError, Stored
+from dpdistinct.ledger_input import files_input
+from dpdistinct.noise import warm_up
+from dpdistinct.parameters import Parameters
+from dpdistinct.privacy import Cost
+from dpdistinct.query import Query
+from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
+from dpdistinct.release import Release, release_curve
+from dpdistinct.resources import Resources
+from dpdistinct.sources import Source, open_source, paths_of
+
+log = logging.getLogger("dpdistinct")
+
+
+@dataclass(frozen=True)
+class Payment:
+    """Who pays for an answer, and under which name it is kept."""
+
+    ledger: Ledger
+    dataset: str
+    request_id: str
+    data_name: str | None  # of data that are no files
+    series: str | None
+    who: str | None
+
+
+def check_payment(
+    *,
+    ledger: Any,
+    dataset: Any,
+    request_id: Any = "",
+    data_name: Any = None,
+    series: Any = None,
+    who: Any = None,
+) -> Payment | None:
+    """The payment, or None where there is no ledger; what needs one is refused without it."""
+    if ledger is None:
+        given = {"dataset": dataset, "request_id": request_id, "data_name": data_name, "series": series}
+        for name, value in given.items():
+            if value not in (None, ""):
+                raise ParameterError(
+                    f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
+                )
+        return None
+    if isinstance(ledger, str | os.PathLike):
+        ledger = Ledger(ledger)
+    if not isinstance(ledger, Ledger):
+        raise ParameterError(f"ledger must be a Ledger or the path of one, got {shown(ledger)}")
+    if dataset is None:
+        raise ParameterError(
+            "dataset must name the data set; ledger and dataset go together: --ledger FILE --dataset NAME"
+        )
+    for name, text in {"data_name": data_name, "series": series}.items():
+        if text is not None and (not isinstance(text, str) or not text.isprintable() or not text):
+            raise ParameterError(f"{name} must be printable text, got {shown(text)}")
+    return Payment(ledger, dataset, request_id, data_name, series, who)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A release, and how it was paid for, if it was."""
+
+    release: Release
+    paid: Stored | None = None
+
+
+def ask(
+    data: Any,
+    query: Query | None,
+    parameters: Parameters,
+    resources: Resources,
+    payment: Payment | None = None,
+    *,
+    engine: str = "duckdb",
+    progress: Callable[[str], None] = lambda step: None,
+) -> Answered:
+    """The answer to a question; query is None for Contributions, which have been read already."""
+    if query is None:
+        compute = partial(_answer_of, data, resources)
+        return _paid(data, {"person": None, "element": None}, parameters, compute, payment)
+    with open_source(data, query, resources, engine, progress) as source:
+        source.check(query)  # a mistyped column must not cost the budget; the schema is public
+        question = query.identity(exact_names=getattr(source, "exact_names", False))
+        compute = partial(answer, source, query, resources)
+        return _paid(data, question, parameters, compute, payment)
+
+
+def _paid(
+    data: Any,
+    question: dict[str, Any],
+    parameters: Parameters,
+    compute: Callable[[Parameters], Release],
+    payment: Payment | None,
+) -> Answered:
+    if payment is None:
+        return Answered(compute(parameters))
+    ledger, dataset, series = payment.ledger, payment.dataset, payment.series
+    if series is not None and parameters.mechanism == "shifted_inverse":
+        raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
+
+    def draw() -> Release:
+        """Later answers of a series use the bound that the first one published."""
+        bound = None if series is None else ledger.series(dataset, series)
+        if bound is None:
+            return compute(parameters)
+        return compute(replace(parameters, mechanism="fixed", max_bound=bound))
+
+    paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
+    try:
+        release = Release(**paid.answer)
+    except (TypeError, ValueError):
+        raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
+    return Answered(release, paid)
+
+
+def pay_for(
+    payment: Payment, question: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
+) -> Stored:
+    """The one answer to this question about these data, paid for once."""
+    paid = payment.ledger.pay(
+        payment.dataset,
+        question,
+        _input_of(data, payment),
+        cost,
+        compute,
+        request_id=payment.request_id,
+        who=payment.who,
+        series=payment.series,
+    )
+    if paid.stored:
+        log.info("stored answer of %s, nothing spent", minute_of(paid))
+    return paid
+
+
+def minute_of(paid: Stored) -> str:
+    """When the answer was stored, for people."""
+    return paid.time[:16].replace("T", " ")
+
+
+def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
+    """What tells January's data from February's: a name, or the files with their sizes and times."""
+    if payment.data_name is not None:
+        return payment.data_name
+    paths = paths_of(data)
+    if paths is None:
+        raise ParameterError(
+            "data_name must name the data, which are no files: data_name='2024-01', or --data-name 2024-01; "
+            "the same question on data of another name is another answer"
+        )
+    return files_input(paths)
+
+
+def answer(source: Source, query: Query, resources: Resources, parameters: Parameters) -> Release:
+    """Read, curve, mechanism."""
+    warm_up()
+    if goes_by_disk(source, parameters.method, resources):
+        with logged("reading, sorting on disk and counting"):
+            curve = greedy_curve_on_disk(source, query, resources)
+    else:
+        with logged("reading"):
+            contributions = contributions_of(source, query, resources)
+        with logged(f"solving: {parameters.method}"):
+            curve = curve_of(contributions, parameters.method, resources.threads)
+    with logged(f"drawing: {parameters.mechanism}"):
+        return replace(release_curve(curve, parameters), element=query.counted)
+
+
+def _answer_of(data: Contributions, resources: Resources, parameters: Parameters) -> Release:
+    return release_curve(curve_of(data, parameters.method, resources.threads), parameters)
+
+
+@contextmanager
+def logged(step: str) -> Iterator[None]:
+    """The name of a step and how long it took, for whoever runs it; nothing of the data."""
+    begin = time.perf_counter()
+    yield
+    log.info("%s: %.2f s", step, time.perf_counter() - begin)

@@ -1,0 +1,94 @@
+"""What `dpdistinct count` does with its options: check, ask, print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+import dpdistinct
+from dpdistinct import asking, grouping, parameters, query, resources
+from dpdistinct.errors import ParameterError
+from dpdistinct.ledger import Stored
+
+Options = dict[str, Any]
+
+
+def some(options: Options, *names: str) -> Options:
+    """These options."""
+    return {name: options[name] for name in names}
+
+
+def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
+    """Answers the question; the result prints the answer."""
+    about = query.check_query(**some(options, "person", "element", "sql", "columns", "encoding"))
+    means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
+    payment = asking.check_payment(
+        **some(options, "ledger", "dataset", "request_id", "data_name", "series", "who")
+    )
+    run = (options["data"], some(options, "epsilon", "beta", "method", "max_bound"), means, payment)
+    how = {"engine": options["engine"], "progress": progress}
+    if options["group_by"]:
+        return _run_groups(options, about, *run, how)
+    given = some(options, "groups", "groups_file", "every", "delta")
+    if any(given.values()) or options["one_group_per_person"]:
+        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
+    data, numbers, means, payment = run
+    asked = parameters.check_parameters(
+        **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
+    )
+    answered = asking.ask(data, about, asked, means, payment, **how)
+    return lambda: _print(answered.release, answered.paid, payment, options["as_json"])
+
+
+def _run_groups(
+    options: Options, about: query.Query, data: Any, numbers: Options, means: Any, payment: Any, how: Options
+) -> Callable[[], None]:
+    if options["aim"] != "lower_bound" or options["series"] is not None:
+        raise ParameterError("aim and series do not apply to counts by group")
+    about = query.group_query(
+        about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
+    )
+    asked = grouping.group_parameters(
+        about, **numbers, delta=options["delta"], mechanism=options["mechanism"] or "sharp"
+    )
+    release, paid = grouping.ask_groups(data, about, asked, means, payment, **how)
+    return lambda: _print(release, paid, payment, options["as_json"])
+
+
+def _groups(options: Options) -> Any:
+    """The public list as it was written: --groups once for each column, or --groups-file."""
+    written, file, names = options["groups"], options["groups_file"], options["group_by"]
+    if (written is None) == (file is None):
+        raise ParameterError(
+            "groups must be written down: --groups DE,FR,US, or --groups 2024-01..2024-12 --every month, "
+            "or --groups-file FILE; once for each --group-by"
+        )
+    if file is not None:
+        return file
+    if written == ["unknown"]:
+        return "unknown"
+    if len(written) != len(names):
+        raise ParameterError("groups must be given once for each --group-by, in the same order")
+    return {name: _list(text) for name, text in zip(names, written, strict=True)}
+
+
+def _list(text: str) -> str | list[str]:
+    return text if ".." in text else [part.strip() for part in text.split(",")]
+
+
+def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
+    """The answer, and what a program or a person needs to know about its price."""
+    if as_json:
+        fields: Options = release.to_dict() | {"version": dpdistinct.__version__}
+        if paid is not None and payment is not None:
+            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
+            fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
+        typer.echo(json.dumps(fields))
+        return
+    typer.echo(str(release))
+    if paid is not None and payment is not None:
+        spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
+        typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)

@@ -1,0 +1,68 @@
+"""The main function: from data to one private answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpdistinct.asking import ask, check_payment
+from dpdistinct.contributions import Contributions
+from dpdistinct.ledger import Ledger
+from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.query import Columns, check_query
+from dpdistinct.reading import refuse_for_contributions
+from dpdistinct.release import Release
+from dpdistinct.resources import Path, check_resources
+
+
+def count_distinct(
+    data: Any,
+    *,
+    person: Columns | None = None,
+    element: Columns | None = None,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
+    method: Method = "matching",
+    mechanism: Mechanism = "joint",
+    max_bound: int | None = None,
+    aim: Aim = "lower_bound",
+    sql: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    memory_limit: str | None = None,
+    temp_directory: Path | None = None,
+    threads: int | None = None,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+    request_id: str = "",
+    data_name: str | None = None,
+    series: str | None = None,
+) -> Release:
+    """How many distinct elements there are, without giving away what anybody contributed.
+
+    data, person, element, sql, columns, encoding, memory_limit, temp_directory, threads: as for
+    `read`; person and element are not needed for Contributions. aim: what the bound is chosen for,
+    the largest "lower_bound" or the closest "estimate"; the lower bound holds with both.
+
+    ledger, dataset: epsilon is paid for from the budget of this data set before a row is read. The
+    same question about the same input is one request: asked again, it gets the stored answer, and
+    nothing is spent. request_id tells apart requests that are to be paid for each; data_name is the
+    name of data that are no files. series: later answers of one series use the bound that the first
+    one published, with all of epsilon for the count, so that they can be compared (docs/ledger.md).
+
+    Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
+    their rows, and lower_bound <= truth with probability at least 1 - beta
+    (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
+    """
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
+    )
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    payment = check_payment(
+        ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name, series=series
+    )
+    if isinstance(data, Contributions):
+        refuse_for_contributions(sql=sql, columns=columns)
+        query = None
+    else:
+        query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    return ask(data, query, parameters, resources, payment).release

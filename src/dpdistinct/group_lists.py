@@ -1,0 +1,252 @@
+"""The public list of groups, and how a row finds its group in it.
+
+The list must be written down before anybody looks at the data: which groups occur is already something about
+the people in the table. Each value of a grouping column has one text label, by a rule of that value and
+the column's public type (`label_sql`), and the list holds such labels:
+
+    column          label                                           written as
+    text            the text itself                                 "DE"
+    integer         its digits                                      7 or "7"
+    boolean         true or false                                   True or "true"
+    date            2024-03-05                                      date(2024, 3, 5) or "2024-03-05"
+    date, timestamp with every="day", "week", "month" or "year"     "2024-03-05", "2024-W10", ...
+
+A row whose label is not listed, or is NULL, is left out. A timestamp with a time zone is read in UTC.
+Other types have no label: floats are no names, and lists or structs no groups.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, get_args
+
+from dpdistinct.errors import InputError, ParameterError
+
+Every = Literal["day", "week", "month", "year"]
+Value = str | int | bool
+
+MAX_GROUPS = 2**20
+
+WHY = (
+    "groups must be a list that is written down, not taken from the data: which groups occur is private. "
+    'Write it out, e.g. groups=["DE", "FR", "US"] or groups="2024-01..2024-12", every="month"; '
+    'or use groups="unknown" with a delta'
+)
+
+PERIODS: dict[Every, str] = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
+"""How strftime writes the label, in Python and in DuckDB."""
+
+SHAPES: dict[Every, str] = {
+    "day": r"\d{4}-\d\d-\d\d",
+    "week": r"\d{4}-W\d\d",
+    "month": r"\d{4}-\d\d",
+    "year": r"\d{4}",
+}
+
+TEXT = ("varchar", "enum", "uuid")
+SIGNED = ("tinyint", "smallint", "integer", "bigint", "hugeint")
+INTEGERS = (*SIGNED, *(f"u{kind}" for kind in SIGNED))
+TIMES = ("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone")
+
+
+@dataclass(frozen=True)
+class GroupList:
+    """The groups of a release, in the order of the caller. Public."""
+
+    values: tuple[tuple[Value, ...], ...]  # of each group, one for each column, as they are shown
+    every: tuple[Every | None, ...]  # of each column
+
+    @property
+    def labels(self) -> list[tuple[str, ...]]:
+        """What the label of each column must be, for each group."""
+        return [tuple(map(_label, values)) for values in self.values]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def parse_groups(
+    groups: Any, *, columns: Sequence[str], every: Every | None = None
+) -> GroupList | Literal["unknown"]:
+    """The list that the caller wrote, or "unknown".
+
+    groups: a list of values (of tuples, if there are several columns); "first..last" with `every`; a mapping
+    from each column to one of these, for all combinations (`every` is then that of the ranges); the path of
+    a CSV file with these columns.
+    """
+    if every is not None and every not in get_args(Every):
+        raise ParameterError(f"every must be one of {', '.join(get_args(Every))}")
+    if isinstance(groups, str):
+        if groups == "unknown":
+            if every is None or len(columns) == 1:
+                return "unknown"
+            raise ParameterError('groups="unknown" takes every with one column only')
+        groups = {columns[0]: groups} if len(columns) == 1 else groups
+    if isinstance(groups, os.PathLike):
+        return _checked(_file(groups, columns), [every if len(columns) == 1 else None] * len(columns))
+    if isinstance(groups, Mapping):
+        if set(groups) != set(columns):
+            raise ParameterError("groups must name the same columns as group_by")
+        lists = [_column(groups[name], every if isinstance(groups[name], str) else None) for name in columns]
+        if every is not None and all(rule is None for _, rule in lists):
+            raise ParameterError("every needs a column whose groups are a range, first..last")
+        if _size(len(values) for values, _ in lists) > MAX_GROUPS:
+            raise ParameterError(f"groups must have at most {MAX_GROUPS:,} entries")
+        return _checked(product(*(values for values, _ in lists)), [rule for _, rule in lists])
+    if type(groups) not in (list, tuple):
+        raise ParameterError(WHY)
+    if len(columns) == 1:
+        values, rule = _column(groups, every)
+        return _checked(((value,) for value in values), [rule])
+    if every is not None:
+        raise ParameterError(
+            "every needs to know its column: give groups as a mapping, e.g. "
+            'groups={"country": ["DE", "FR"], "day": "2024-01..2024-12"}, every="month"'
+        )
+    if not all(type(entry) in (list, tuple) and len(entry) == len(columns) for entry in groups):
+        raise ParameterError(f"groups must have {len(columns)} values in each entry, one for each column")
+    return _checked(groups, [None] * len(columns))
+
+
+def check_labels(labels: Iterable[str], kind: str) -> None:
+    """Refuses labels that no value of a column of this type can have: slips of the pen, not empty groups."""
+    shape = r"true|false" if kind == "boolean" else r"0|-?[1-9]\d*" if kind in INTEGERS else None
+    shape = SHAPES["day"] if kind == "date" else shape
+    if shape is not None and not all(re.fullmatch(shape, label) for label in labels):
+        raise ParameterError(f"groups has entries that a column of type {kind} cannot have")
+
+
+def label_of(day: dt.date, every: Every) -> str:
+    """The label of the period that this day lies in."""
+    return day.strftime(PERIODS[every])
+
+
+def label_sql(column: str, kind: str, every: Every | None) -> str:
+    """DuckDB's SQL for the label of a column (quoted) whose type has this id; both are public."""
+    if every is not None:
+        if kind == "varchar":  # text files have no dates: what is none leaves its own row out
+            column = f"TRY_CAST({column} AS TIMESTAMP)"
+        elif kind not in TIMES:
+            raise ParameterError("every needs a column of dates or timestamps")
+        if kind == "timestamp with time zone":
+            column = f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
+        return f"TRY(strftime({column}, '{PERIODS[every]}'))"
+    if kind in TEXT or kind in INTEGERS or kind == "boolean":
+        return f"{column}::VARCHAR"
+    if kind == "date":
+        return f"TRY(strftime({column}, '{PERIODS['day']}'))"
+    hint = '; with every="day", "week", "month" or "year" it can be a timestamp' if kind in TIMES else ""
+    raise ParameterError(f"group_by must name columns of text, integers, booleans or dates{hint}")
+
+
+def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
+    """The values of one column and whether they are periods."""
+    if isinstance(groups, str):
+        first, dots, last = groups.partition("..")
+        if not dots or every is None:
+            raise ParameterError(
+                'groups must be a list, or a range with every: groups="2024-01..2024-12", every="month"'
+            )
+        return list(_periods(_start(first, every), _start(last, every), every)), every
+    if type(groups) not in (list, tuple):
+        raise ParameterError(WHY)
+    if every is not None and all(
+        type(value) is str and re.fullmatch(SHAPES[every], value) for value in groups
+    ):
+        for value in groups:
+            _start(value, every)
+        return list(groups), every
+    if every is not None:
+        raise ParameterError(f"groups must be labels such as {label_of(dt.date(2024, 3, 5), every)!r}")
+    return list(groups), None
+
+
+def _start(label: str, every: Every) -> dt.date:
+    """The first day of a period. Years have four digits, because labels are compared as text."""
+    completed = {"day": label, "week": f"{label}-1", "month": f"{label}-01", "year": f"{label}-01-01"}[every]
+    day = None
+    if re.fullmatch(SHAPES[every], label) and label >= "1000":
+        try:
+            day = dt.date.fromisoformat(completed)
+        except ValueError:
+            day = None
+    if day is None:
+        example = label_of(dt.date(2024, 3, 5), every)
+        raise ParameterError(f"groups by {every} are written like {example}, for dates that exist")
+    return day
+
+
+def _periods(first: dt.date, last: dt.date, every: Every) -> Iterator[str]:
+    if last < first:
+        raise ParameterError("groups: the range must not end before it begins")
+    day = first
+    while day <= last:
+        yield label_of(day, every)
+        if every == "year":
+            year, month = day.year + 1, 1
+        elif every == "month":
+            year, month = divmod(day.year * 12 + day.month, 12)
+            month += 1
+        else:
+            try:
+                day += dt.timedelta(days=7 if every == "week" else 1)
+            except OverflowError:
+                return
+            continue
+        if year > dt.MAXYEAR:
+            return
+        day = dt.date(year, month, 1)
+
+
+def _file(path: os.PathLike[str], columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The lines of a public CSV file with a header, the named columns only."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError("the file of groups cannot be read: it must be CSV, in UTF-8") from None
+    header = lines[0] if lines else []
+    if any(header.count(name) != 1 for name in columns):
+        raise ParameterError("the file of groups must have a header that names each column of group_by once")
+    places = [header.index(name) for name in columns]
+    rows = [line for line in lines[1:] if line]
+    if any(len(line) != len(header) for line in rows):
+        raise ParameterError("the file of groups must have as many values in each line as in the header")
+    return [tuple(line[place] for place in places) for line in rows]
+
+
+def _checked(entries: Any, every: list[Every | None]) -> GroupList:
+    """Canonical, in the caller's order, none twice."""
+    values = tuple(tuple(map(_value, entry)) for entry in entries)
+    if not 1 <= len(values) <= MAX_GROUPS:
+        raise ParameterError(f"groups must have 1 to {MAX_GROUPS:,} entries")
+    result = GroupList(values, tuple(every))
+    if len(set(result.labels)) < len(values):
+        raise ParameterError("groups must not have the same entry twice")
+    return result
+
+
+def _value(value: Any) -> Value:
+    """A value as it is shown. Exact types: those of NumPy and the like come from a table."""
+    if type(value) is dt.date:
+        return value.isoformat()
+    if type(value) not in (str, int, bool):
+        raise ParameterError(f"groups must have text, integers, booleans or dates as entries. {WHY}")
+    return value  # type: ignore[no-any-return]
+
+
+def _label(value: Value) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _size(lengths: Iterator[int]) -> int:
+    size = 1
+    for length in lengths:
+        size *= length
+    return size

@@ -1,0 +1,317 @@
+"""From counts by group to one private table."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpdistinct.curves import Curve, greedy_curve, matching_curve
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.group_lists import Value
+from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
+from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
+from dpdistinct.groups import (
+    GroupedContributions,
+    GroupedCurve,
+    curves_of_single_groups,
+    first_basis,
+    grouped_greedy_curve,
+)
+from dpdistinct.mechanisms import SHARP_SHARE
+from dpdistinct.noise import OpenDPSampler, Sampler
+from dpdistinct.parameters import Mechanism, Method
+from dpdistinct.resources import thread_count
+
+BAR = 30  # characters
+LINES = 60  # of a printed table
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group of a release. With several columns `group` is a tuple."""
+
+    group: Value | tuple[Value, ...]
+    lower_bound: int
+    estimate: int
+    bound: int
+
+
+@dataclass(frozen=True)
+class GroupedRelease:
+    """A private table of counts by group. All of it may be published.
+
+    There is a row for each group of the list, in its order; with groups="unknown" for each that may be
+    shown. With probability at least 1 - beta every lower_bound and the total are at most the truth, all at
+    once (unknown groups: each by itself, and there is no total).
+
+    Guarantee: epsilon-differential privacy for adding or removing one person with all their rows, and
+    (epsilon, delta) for unknown groups. Changing one person's rows costs 2 epsilon (docs/proofs/groups.md).
+    """
+
+    kind: ClassVar[str] = "grouped"  # of an answer, in a ledger
+
+    rows: tuple[GroupRow, ...]
+    total_lower_bound: int | None
+    total_estimate: int | None
+    epsilon: float
+    beta: float
+    delta: float
+    method: Method
+    mechanism: Mechanism
+    max_bound: int
+    one_group_per_person: bool
+    group_by: tuple[str, ...]
+    element: str | None = None
+
+    @property
+    def too_small(self) -> list[GroupRow]:
+        """The groups that drown: nothing can be said of them at this epsilon."""
+        return [row for row in self.rows if row.lower_bound == 0]
+
+    def epsilon_needed(self, row: GroupRow) -> Fraction | None:
+        """The epsilon at which a group with this estimate would stand out; None if none would do.
+
+        From what was published alone; the estimate of a small group is mostly noise.
+        """
+        if row.estimate < 1:
+            return None
+        alone = self.one_group_per_person or len(self.rows) == 1
+        share = 1 - (Fraction(0) if self.mechanism == "fixed" else SHARP_SHARE if alone else GROUP_SHARE)
+        groups, beta = len(self.rows), Fraction(repr(self.beta))
+        return epsilon_for_group(size=row.estimate, bound=row.bound, beta=beta, groups=groups, share=share)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, by name; `rows` is a list of dictionaries."""
+        fields = asdict(self)
+        fields["rows"] = [dict(row) for row in fields["rows"]]
+        return fields
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> GroupedRelease:
+        """The release that to_dict or to_json wrote."""
+        rows = tuple(
+            GroupRow(**(row | {"group": tuple(g) if isinstance(g := row["group"], list) else g}))
+            for row in fields["rows"]
+        )
+        return cls(**(fields | {"rows": rows, "group_by": tuple(fields["group_by"])}))
+
+    def to_json(self) -> str:
+        """All fields as one JSON object."""
+        return json.dumps(self.to_dict())
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows as columns: those of the group, lower_bound, estimate, bound."""
+        numbers = "lower_bound", "estimate", "bound"
+        names = [f"group_{name}" if name in numbers else name for name in self.group_by]
+        groups = [row.group if isinstance(row.group, tuple) else (row.group,) for row in self.rows]
+        result: dict[str, list[Any]] = {name: [group[i] for group in groups] for i, name in enumerate(names)}
+        for name, values in result.items():
+            if len(set(map(type, values))) > 1:  # a column of a table has one type
+                result[name] = list(map(str, values))
+        return result | {name: [getattr(row, name) for row in self.rows] for name in numbers}
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The rows as CSV: written to the path, or returned if there is none."""
+        columns = self.columns()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        if path is None:
+            return text.getvalue()
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text.getvalue())
+        return None
+
+    def to_polars(self) -> Any:
+        """The rows as a Polars DataFrame."""
+        return _library("polars").DataFrame(self.columns())
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return _library("pandas").DataFrame(self.columns())
+
+    def to_arrow(self) -> Any:
+        """The rows as an Arrow table."""
+        return _library("pyarrow").table(self.columns())
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """A bar for each group, as a picture. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+        from dpdistinct.group_plots import plot_groups
+
+        plot_groups(self, path)
+
+    def name_of(self, row: GroupRow) -> str:
+        """A group as it is shown to people."""
+        return " ".join(map(str, row.group)) if isinstance(row.group, tuple) else str(row.group)
+
+    def sentence(self) -> str:
+        """What was published, in words."""
+        by = ", ".join(self.group_by)
+        confidence = f"{float(100 * (1 - Fraction(repr(self.beta)))):g}% confidence"
+        if self.total_lower_bound is None:
+            parts = [
+                f"{len(self.rows):,} groups of {by}; each lower bound holds by itself with {confidence}."
+            ]
+        else:
+            parts = [
+                f"At least {self.total_lower_bound:,} distinct pairs of {by} and {self.element or 'element'} "
+                f"in {len(self.rows):,} groups; this and every lower bound above hold together with "
+                f"{confidence}."
+            ]
+            parts += [self._about_small()] if self.too_small else []
+        return " ".join([*parts, self._promise()])
+
+    def _most(self) -> int:
+        return max((row.estimate for row in self.rows), default=0) or 1
+
+    def _about_small(self) -> str:
+        small = self.too_small
+        largest = max(small, key=lambda row: row.estimate)
+        needed = self.epsilon_needed(largest)
+        names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
+        hint = f"; the largest may need about {float(needed):g}" if needed and needed > self.epsilon else ""
+        return (
+            f"Too small for epsilon {self.epsilon:g}: {names} ({len(small):,} of {len(self.rows):,}){hint}."
+        )
+
+    def _promise(self) -> str:
+        delta = f", delta = {self.delta:g}" if self.delta else ""
+        promise = (
+            f"Privacy: epsilon = {self.epsilon:g}{delta} for each person added or removed, whatever they did"
+        )
+        if len(self.rows) == 1 and not self.delta:
+            return promise + "."
+        return promise + f"; {2 * self.epsilon:g} for changing what somebody did."
+
+    def __str__(self) -> str:
+        shown = self.rows[:LINES]
+        table = [(", ".join(self.group_by), "at least", "estimate")]
+        table += [(self.name_of(row), f"{row.lower_bound:,}", f"{row.estimate:,}") for row in shown]
+        widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+        bars = [""]
+        most = self._most()
+        for row in shown:
+            solid, light = BAR * row.lower_bound // most, BAR * row.estimate // most
+            bars.append("█" * solid + "░" * (light - solid))
+        lines = [
+            f"{name:<{widths[0]}}  {lower:>{widths[1]}}  {estimate:>{widths[2]}}  {bar}".rstrip()
+            for (name, lower, estimate), bar in zip(table, bars, strict=True)
+        ]
+        if len(self.rows) > LINES:
+            lines.append(f"... and {len(self.rows) - LINES:,} more")
+        return "\n".join([*lines, "", self.sentence()])
+
+    def _repr_html_(self) -> str:
+        most = self._most()
+        heads = [*self.group_by, "at least", "estimate", ""]
+        lines = ["<table><thead><tr>", *(f"<th>{html.escape(h)}</th>" for h in heads), "</tr></thead><tbody>"]
+        for row in self.rows:
+            group = row.group if isinstance(row.group, tuple) else (row.group,)
+            cells = [
+                *(html.escape(str(value)) for value in group),
+                f"{row.lower_bound:,}",
+                f"{row.estimate:,}",
+            ]
+            width = 200 * row.lower_bound // most
+            bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
+            lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
+        return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"this needs {name}: pip install {name}") from None
+
+
+def release_groups(
+    data: GroupedContributions | GroupedCurve,
+    parameters: GroupParameters,
+    *,
+    groups: Sequence[Value | tuple[Value, ...]],
+    group_by: Sequence[str],
+    element: str | None = None,
+    threads: int | None = None,
+    sampler: Sampler | None = None,
+) -> GroupedRelease:
+    """Spend parameters.counting.epsilon (and delta) on this table, once.
+
+    data: read with the same list and the same one_group_per_person as the parameters; a GroupedCurve (of
+    parameters.bounds) for method "greedy". groups: the name of each group by its number; with unknown
+    groups those that occur, and only the shown are published. Only tests pass a sampler of their own.
+    """
+    if data.groups != (parameters.groups if parameters.groups is not None else len(groups)):
+        raise ParameterError("the data must have been read with the groups of this release")
+    if data.one_group_per_person != parameters.one_group_per_person:
+        raise ParameterError("the data must have been read with the same one_group_per_person")
+    if isinstance(data, GroupedCurve) and parameters.counting.method != "greedy":
+        raise ParameterError('method must be "greedy" for a table that is not held in memory')
+    thread_count(threads)
+    answer = None
+    try:
+        answer = _answer(data, parameters, threads, sampler or OpenDPSampler())
+    except DpdistinctError as error:
+        error.__context__ = None
+        raise
+    except Exception:  # whatever it was, its text or its traceback may hold private numbers
+        pass
+    if answer is None:
+        raise DpdistinctError("the release failed; nothing was published")
+    counting = parameters.counting
+    return GroupedRelease(
+        rows=tuple(
+            GroupRow(groups[count.group], count.lower_bound, count.estimate, count.bound)
+            for count in answer.counts
+        ),
+        total_lower_bound=answer.total_lower_bound,
+        total_estimate=answer.total_estimate,
+        epsilon=float(counting.epsilon),
+        beta=float(counting.beta),
+        delta=float(parameters.delta),
+        method=counting.method,
+        mechanism=counting.mechanism,
+        max_bound=parameters.max_bound,
+        one_group_per_person=parameters.one_group_per_person,
+        group_by=tuple(group_by),
+        element=element,
+    )
+
+
+def _answer(
+    data: GroupedContributions | GroupedCurve,
+    parameters: GroupParameters,
+    threads: int | None,
+    sampler: Sampler,
+) -> GroupAnswer:
+    exact, bounds = parameters.counting.method == "matching", parameters.bounds
+    if parameters.alone:
+        return count_single_groups(_single_curves(data, exact, bounds, threads), parameters, sampler)
+    if isinstance(data, GroupedCurve):
+        return count_groups(data, data.at, parameters, sampler)
+    contributions = data
+    if exact and len(bounds) == 1:
+        return count_groups(None, lambda bound: first_basis(contributions, bound), parameters, sampler)
+    greedy = grouped_greedy_curve(contributions, bounds)
+    if not exact:
+        return count_groups(greedy, greedy.at, parameters, sampler)
+    return count_groups(greedy, lambda bound: first_basis(contributions, bound), parameters, sampler)
+
+
+def _single_curves(
+    data: GroupedContributions | GroupedCurve, exact: bool, bounds: list[int], threads: int | None
+) -> list[Curve]:
+    if isinstance(data, GroupedCurve):
+        return [data.curve(group) for group in range(data.groups)]
+    if data.groups == 1:
+        return [matching_curve(data, threads=threads) if exact else greedy_curve(data)]
+    return curves_of_single_groups(data, exact=exact, bounds=bounds, threads=threads)

@@ -1,0 +1,164 @@
+"""COUNT(DISTINCT element) GROUP BY, for the price of one count: from data to one private table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from dpdistinct.asking import check_payment, logged, pay_for
+from dpdistinct.group_lists import Every, GroupList, Value
+from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters
+from dpdistinct.grouped_release import GroupedRelease, release_groups
+from dpdistinct.groups import (
+    UNKNOWN_BITS,
+    GroupedContributions,
+    GroupedCurve,
+    group_bits,
+    grouped_greedy_curve_of_parts,
+)
+from dpdistinct.ledger import Ledger, Stored
+from dpdistinct.noise import warm_up
+from dpdistinct.parameters import Mechanism, Method, Number
+from dpdistinct.privacy import Cost
+from dpdistinct.query import Columns, Query, check_query, group_query
+from dpdistinct.reading import goes_by_disk
+from dpdistinct.resources import Path, Resources, check_resources
+from dpdistinct.sources import Source, open_source
+
+
+def count_distinct_by(
+    data: Any,
+    *,
+    person: Columns,
+    element: Columns,
+    group_by: Columns,
+    groups: Any,
+    every: Every | None = None,
+    one_group_per_person: bool = False,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
+    delta: Number | None = None,
+    method: Method = "matching",
+    mechanism: Mechanism = "sharp",
+    max_bound: int | None = None,
+    sql: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    memory_limit: str | None = None,
+    temp_directory: Path | None = None,
+    threads: int | None = None,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+    request_id: str = "",
+    data_name: str | None = None,
+) -> GroupedRelease:
+    """How many distinct elements there are in each group, for the price of one count.
+
+    group_by: a column, or several. groups: the groups to report, which must be public and never taken
+    from the data: a list, "2024-01..2024-12" with every="month" (or day, week, year), the path of a CSV
+    file, or a mapping from each column to one of these for all combinations; or "unknown" with a
+    delta, and then only groups with enough people show. one_group_per_person: a person counts in the
+    first listed group among their own rows only, and every group has a bound of its own. All else:
+    as for count_distinct.
+
+    Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
+    ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
+    at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
+    """
+    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    query = group_query(
+        query, group_by=group_by, groups=groups, every=every, one_group_per_person=one_group_per_person
+    )
+    parameters = group_parameters(
+        query,
+        epsilon=epsilon,
+        beta=beta,
+        delta=delta,
+        method=method,
+        mechanism=mechanism,
+        max_bound=max_bound,
+    )
+    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    payment = check_payment(ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name)
+    return ask_groups(data, query, parameters, resources, payment)[0]
+
+
+def group_parameters(query: Query, **asked: Any) -> GroupParameters:
+    """The parameters of a question by group, checked."""
+    listed = len(query.groups) if isinstance(query.groups, GroupList) else None
+    return check_group_parameters(groups=listed, one_group_per_person=query.one_group_per_person, **asked)
+
+
+def ask_groups(
+    data: Any,
+    query: Query,
+    parameters: GroupParameters,
+    resources: Resources,
+    payment: Any,
+    *,
+    engine: str = "duckdb",
+    progress: Callable[[str], None] = lambda step: None,
+) -> tuple[GroupedRelease, Stored | None]:
+    """Check, debit, read, curve, mechanism; and how it was paid for, if it was."""
+    with open_source(data, query, resources, engine, progress) as source:
+        source.check(query)
+        compute = partial(_answer, source, query, parameters, resources)
+        if payment is None:
+            return compute(), None
+        question = query.identity(exact_names=getattr(source, "exact_names", False))
+        question |= parameters.counting.identity() | {"delta": parameters.delta}
+        cost = Cost(parameters.counting.epsilon, parameters.delta)
+        paid = pay_for(payment, question, data, cost, compute)
+        return GroupedRelease.from_dict(paid.answer), paid
+
+
+def _answer(
+    source: Source, query: Query, parameters: GroupParameters, resources: Resources
+) -> GroupedRelease:
+    warm_up()
+    with logged("reading"):
+        table, names = read_groups(source, query, parameters, resources)
+    with logged(f"drawing: {parameters.counting.mechanism}"):
+        return release_groups(
+            table,
+            parameters,
+            groups=names,
+            group_by=query.group_by,
+            element=query.counted,
+            threads=resources.threads,
+        )
+
+
+def read_groups(
+    source: Any, query: Query, parameters: GroupParameters, resources: Resources
+) -> tuple[GroupedContributions | GroupedCurve, Sequence[Value | tuple[Value, ...]]]:
+    """Who contributed what to which group, and the name of each group by its number."""
+    labels, names, bits = _labels(source, query)
+    if not goes_by_disk(source, parameters.counting.method, resources):
+        with source.grouped_parts(query, labels, bits, resources) as parts:
+            return GroupedContributions.from_grouped_parts(
+                parts,
+                groups=len(labels),
+                bits=bits,
+                threads=resources.threads,
+                one_group_per_person=query.one_group_per_person,
+            ), names
+    with source.sorted_grouped_parts(query, labels, bits, resources) as parts:
+        return grouped_greedy_curve_of_parts(
+            parts,
+            groups=len(labels),
+            bounds=parameters.bounds,
+            bits=bits,
+            one_group_per_person=query.one_group_per_person,
+        ), names
+
+
+def _labels(source: Any, query: Query) -> tuple[list[tuple[str, ...]], list[Any], int]:
+    """The labels of the groups in the order of their numbers, their names, and the bits of a number."""
+    single = len(query.group_by) == 1
+    if isinstance(query.groups, GroupList):
+        labels, values = query.groups.labels, query.groups.values
+        return labels, [value[0] if single else value for value in values], group_bits(len(labels))
+    labels = source.group_labels(query)
+    return labels, [label[0] if single else label for label in labels], UNKNOWN_BITS

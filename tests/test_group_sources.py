@@ -1,0 +1,212 @@
+"""Sites by country and month from every kind of table, in one call; and the law of every door, by group."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import dpdistinct
+from dpdistinct import ColumnError, InputError, ParameterError, count_distinct_by
+from dpdistinct.grouping import group_parameters, read_groups
+from dpdistinct.groups import GroupedCurve
+from dpdistinct.query import check_query, group_query
+from dpdistinct.resources import check_resources
+from dpdistinct.sources import open_source
+
+COUNTRIES = ["DE", "FR", "US", "IT"]  # nobody is in IT, and some are elsewhere
+BY_BOTH = {
+    "group_by": ["country", "day"],
+    "groups": {"country": COUNTRIES, "day": "2024-01..2024-03"},
+    "every": "month",
+}
+SIDES = {"person": "user", "element": "site"}
+EXACT: dict[str, Any] = {"epsilon": 1000, "mechanism": "fixed", "max_bound": 50}
+
+
+def visits(rows: int = 3000, seed: int = 5) -> pl.DataFrame:
+    dice = random.Random(seed)
+    return pl.DataFrame(
+        [
+            (
+                f"u{dice.randrange(200)}",
+                dice.choice(["DE", "FR", "US", "XX", None]),
+                date(2024, 1, 1) + timedelta(days=dice.randrange(120)),
+                f"s{int(dice.paretovariate(0.7)) % 300}",
+            )
+            for _ in range(rows)
+        ],
+        schema={"user": pl.String, "country": pl.String, "day": pl.Date, "site": pl.String},
+        orient="row",
+    )
+
+
+def truth(frame: pl.DataFrame) -> dict[tuple[str, str], int]:
+    counted = frame.with_columns(month=pl.col("day").dt.strftime("%Y-%m")).group_by("country", "month")
+    return {(c, m): n for c, m, n in counted.agg(pl.col("site").n_unique()).iter_rows()}
+
+
+def sqlite_file(frame: pl.DataFrame, folder: Path) -> Path:
+    path = folder / "visits.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE visits (user TEXT, country TEXT, day TEXT, site TEXT)")
+        rows = frame.with_columns(pl.col("day").cast(pl.String)).rows()
+        database.executemany("INSERT INTO visits VALUES (?, ?, ?, ?)", rows)
+    return path
+
+
+def written(name: str, write: Callable[[pl.DataFrame, Path], Any]) -> Callable[[pl.DataFrame, Path], Any]:
+    def source(frame: pl.DataFrame, folder: Path) -> Path:
+        write(frame, folder / name)
+        return folder / name
+
+    return source
+
+
+SOURCES: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "CSV": written("visits.csv", lambda frame, path: frame.write_csv(path)),
+    "JSON lines": written("visits.jsonl", lambda frame, path: frame.write_ndjson(path)),
+    "Parquet": written("visits.parquet", lambda frame, path: frame.write_parquet(path)),
+    "SQLite": sqlite_file,
+    "Polars": lambda frame, folder: frame,
+    "Polars lazy": lambda frame, folder: frame.lazy(),
+    "pandas": lambda frame, folder: frame.to_pandas(),
+    "Arrow": lambda frame, folder: frame.to_arrow(),
+    "relation": lambda frame, folder: duckdb.from_arrow(frame.to_arrow()),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("how", [{}, {"method": "greedy"}, {"method": "greedy", "memory_limit": "500MB"}])
+def test_sites_by_country_and_month_from_every_table(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
+    frame = visits()
+    release = count_distinct_by(SOURCES[kind](frame, tmp_path), **SIDES, **BY_BOTH, **EXACT, **how)
+    known = truth(frame)
+    assert [row.group for row in release.rows] == [(c, f"2024-0{m}") for c in COUNTRIES for m in (1, 2, 3)]
+    for row in release.rows:
+        assert abs(row.estimate - known.get(row.group, 0)) <= 2  # type: ignore[arg-type]
+
+
+def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
+    query = group_query(check_query(**SIDES), **how)
+    parameters = group_parameters(
+        query, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
+    )
+    resources = resources or check_resources(memory_limit="500MB")
+    with open_source(source, query, resources) as opened:
+        opened.check(query)
+        table, _ = read_groups(opened, query, parameters, resources)
+    assert isinstance(table, GroupedCurve)
+    return np.array([table.at(bound) for bound in table.bounds]), table.bounds
+
+
+@pytest.mark.parametrize("one_group", [False, True])
+def test_every_table_gives_the_same_counts_at_every_bound(one_group: bool, tmp_path: Path) -> None:
+    how = BY_BOTH | {"one_group_per_person": one_group}
+    curves = [curve_of(write(visits(), tmp_path), how)[0] for write in SOURCES.values()]
+    assert all((curve == curves[0]).all() for curve in curves)
+    assert curves[0].sum() > 0
+
+
+ENEMIES = [
+    ("enemy", "DE", "2024-01-05", "own"),
+    ("enemy", "IT", "2024-02-30", "no such day"),
+    ("enemy", 'D"E', "infinity", "quotes"),
+    ("enemy", "", "294247-01-10 04:00:54.775807", "far away"),
+    ("enemy", "DE\nFR", "not a date", "lines"),
+    ("enemy", "FR", "2024-03-01", "s1"),
+    ("enemy", "US", "0000-00-00", "zero"),
+]
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON lines", "SQLite", "Polars", "pandas"])
+def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(kind: str, tmp_path: Path) -> None:
+    frame = visits(400).with_columns(pl.col("day").cast(pl.String))
+    enemy = pl.DataFrame(ENEMIES, schema=frame.schema, orient="row")
+    write = SOURCES[kind]
+    if kind == "SQLite":
+        write = lambda rows, folder: sqlite_file(rows, folder)  # noqa: E731
+    curves = []
+    for number, rows in enumerate((frame, pl.concat([enemy, frame]), pl.concat([frame, enemy, enemy]))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        curves.append(curve_of(write(rows, folder), BY_BOTH))
+    (before, bounds), *others = curves
+    for after, _ in others:
+        assert (after >= before).all()
+        assert ((after - before).sum(axis=1) <= bounds).all()
+
+
+def test_dates_and_timestamps_have_the_same_periods(tmp_path: Path) -> None:
+    frame = visits()
+    for every, groups in (
+        ("day", "2024-01-01..2024-01-31"),
+        ("week", "2024-W01..2024-W09"),
+        ("year", "2023..2025"),
+    ):
+        how = {"group_by": "day", "groups": groups, "every": every}
+        as_text = frame.with_columns(pl.col("day").cast(pl.String))
+        as_time = frame.with_columns(pl.col("day").cast(pl.Datetime("us")))
+        in_zone = as_time.with_columns(pl.col("day").dt.replace_time_zone("UTC"))
+        curves = [curve_of(table, how)[0] for table in (frame, as_text, as_time, in_zone)]
+        assert all((curve == curves[0]).all() for curve in curves)
+        assert curves[0].sum() > 0
+
+
+def test_groups_of_integers_and_booleans(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"user": [1, 2, 3], "site": ["a", "b", "c"], "n": [1, -2, 1], "b": [True, False, True]}
+    )
+    for column, groups, counts in (("n", [1, -2, 7], [2, 1, 0]), ("b", [True, False], [2, 1])):
+        release = count_distinct_by(frame, **SIDES, group_by=column, groups=groups, **EXACT)
+        assert [row.estimate for row in release.rows] == counts
+    with pytest.raises(ParameterError, match="groups has entries that a column of type bigint cannot have"):
+        count_distinct_by(frame, **SIDES, group_by="n", groups=["one"])
+
+
+def test_a_list_taken_from_the_data_is_refused_with_the_reason() -> None:
+    frame = visits(100)
+    for taken in (frame["country"], frame["country"].unique(), frame.to_pandas()["country"], frame):
+        with pytest.raises(
+            ParameterError, match=r'which groups occur is private.*groups=\["DE", "FR", "US"\]'
+        ):
+            count_distinct_by(frame, **SIDES, group_by="country", groups=taken)
+
+
+def test_unknown_groups_cost_a_delta_and_show_only_what_is_large(tmp_path: Path) -> None:
+    frame = pl.concat([visits(5000), visits(1).with_columns(country=pl.lit("tiny"))])
+    release = count_distinct_by(
+        frame, **SIDES, group_by="country", groups="unknown", delta=1e-6, epsilon=5, ledger=paying(tmp_path),
+        dataset="visits", data_name="all",
+    )  # fmt: skip
+    assert {row.group for row in release.rows} == {"DE", "FR", "US", "XX"}
+    (account,) = paying(tmp_path).show()
+    assert str(account.left) == "epsilon 5, delta 0.000009"
+
+
+def paying(folder: Path) -> dpdistinct.Ledger:
+    ledger = dpdistinct.Ledger(folder / "budget.db")
+    if not (folder / "budget.db").exists():
+        ledger.create("visits", 10, delta="1e-5")
+    return ledger
+
+
+def test_a_column_of_groups_that_is_not_there_or_has_no_labels_is_refused() -> None:
+    frame = visits(10).with_columns(nested=pl.lit([1]), part=pl.lit(0.5))
+    with pytest.raises(ColumnError, match="no column 'contry'; did you mean 'country'"):
+        count_distinct_by(frame, **SIDES, group_by="contry", groups=["DE"])
+    with pytest.raises((InputError, ParameterError)):
+        count_distinct_by(frame, **SIDES, group_by="nested", groups=["DE"])
+    with pytest.raises(
+        ParameterError, match="group_by must name columns of text, integers, booleans or dates"
+    ):
+        count_distinct_by(frame, **SIDES, group_by="part", groups=["0.5"])

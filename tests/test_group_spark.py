@@ -1,0 +1,73 @@
+"""Groups on Spark: the same counts at every bound as from any other table."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+pytest.importorskip("pyspark")
+if not shutil.which("java"):
+    pytest.skip("there is no Java", allow_module_level=True)
+
+from pyspark.sql import SparkSession
+
+from dpdistinct import count_distinct_by
+from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, truth, visits
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]").appName("tests").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "3")
+    session = builder.config("spark.sql.session.timeZone", "America/New_York").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def on_spark(spark: SparkSession, frame: pl.DataFrame, folder: Path) -> Any:
+    frame.write_parquet(folder / "visits.parquet")
+    return spark.read.parquet(str(folder / "visits.parquet"))
+
+
+@pytest.mark.parametrize("one_group", [False, True])
+def test_spark_and_local_give_equal_counts_at_every_bound(
+    spark: SparkSession, one_group: bool, tmp_path: Path
+) -> None:
+    frame = visits()
+    how = BY_BOTH | {"one_group_per_person": one_group}
+    there, here = curve_of(on_spark(spark, frame, tmp_path), how), curve_of(frame, how)
+    assert (there[0] == here[0]).all()
+
+
+def test_periods_are_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    frame = visits()
+    as_time = frame.with_columns(pl.col("day").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
+    as_text = frame.with_columns(pl.col("day").cast(pl.String))
+    periods = {"day": "2024-01-01..2024-01-31", "week": "2023-W52..2024-W09", "year": "2023..2025"}
+    for every, groups in periods.items():
+        how = {"group_by": "day", "groups": groups, "every": every}
+        for number, table in enumerate((frame, as_time, as_text)):
+            folder = tmp_path / f"{every}{number}"
+            folder.mkdir()
+            there = curve_of(on_spark(spark, table, folder), how)
+            assert (there[0] == curve_of(frame, how)[0]).all(), (every, number)
+
+
+def test_sites_by_country_and_month_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    frame = visits()
+    df = on_spark(spark, frame, tmp_path)
+    known = truth(frame)
+    for method in ("greedy", "matching"):
+        release = count_distinct_by(df, **SIDES, **BY_BOTH, **EXACT, method=method)
+        for row in release.rows:
+            assert abs(row.estimate - known.get(row.group, 0)) <= 2  # type: ignore[arg-type]

@@ -1,0 +1,205 @@
+"""The same question is one request, however it is spelt and wherever it is asked; another is another."""
+
+from __future__ import annotations
+
+import json
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import dpdistinct
+from dpdistinct import BudgetError, Ledger, RequestError, cli, count_distinct, count_distinct_by
+
+ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
+SQL = "SELECT User, URL FROM data WHERE URL <> 'a  b'"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    ROWS.write_csv(tmp_path / "visits.csv")
+    monkeypatch.chdir(tmp_path)
+    Ledger("budget.db").create("visits", 1000)
+    return tmp_path
+
+
+def asked() -> int:
+    return len(Ledger("budget.db").requests("visits"))
+
+
+def by_python(data: Any = "visits.csv", **options: Any) -> Any:
+    given = {"person": "User", "element": "URL", "ledger": Ledger("budget.db"), "dataset": "visits"}
+    if "group_by" in options:
+        return count_distinct_by(data, **(given | options))
+    return count_distinct(data, **(given | options))
+
+
+def by_command(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    words = ["count", "visits.csv", "--ledger", "budget.db", "--dataset", "visits", *options]
+    monkeypatch.setattr(sys, "argv", ["dpdistinct", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 0
+
+
+SPELLINGS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "names in lower case": {"person": "user", "element": "url"},
+    "names in upper case": {"person": "USER", "element": "Url"},
+    "lists of names": {"person": ["User"], "element": ("URL",)},
+    "an integer": {"epsilon": 1},
+    "text": {"epsilon": "1"},
+    "text with a point": {"epsilon": "1.0"},
+    "an exponent": {"epsilon": "1e0"},
+    "a fraction": {"epsilon": Fraction(1)},
+    "a fraction as text": {"epsilon": "3/3"},
+    "a decimal": {"epsilon": Decimal("1.00")},
+    "beta as text": {"beta": "0.05"},
+    "beta as a fraction": {"beta": Fraction(1, 20)},
+    "beta as a decimal": {"beta": Decimal("0.0500")},
+    "the default mechanism": {"mechanism": "joint"},
+    "the default bound": {"max_bound": 2**31},
+    "the default aim": {"aim": "lower_bound"},
+    "the default method": {"method": "matching"},
+    "other means": {"threads": 1, "memory_limit": "1GB"},
+    "a folder for temporary files": {"temp_directory": "."},
+    "the path of a ledger": {"ledger": "budget.db"},
+    "a list of one file": {"data": ["visits.csv"]},
+    "a path": {"data": Path("visits.csv")},
+    "an absolute path": {"data": lambda: Path("visits.csv").absolute()},
+    "a glob": {"data": "vis*.csv"},
+}
+
+
+def test_one_question_in_many_spellings_is_one_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = by_python()
+    for spelling, options in SPELLINGS.items():
+        given = {name: value() if callable(value) else value for name, value in options.items()}
+        assert by_python(**given) == first, spelling
+        assert asked() == 1, spelling
+    by_command(monkeypatch, "--person", "USER", "--element", "url", "--epsilon", "1.000")
+    by_command(monkeypatch, "--person", "User", "--element", "URL", "--mechanism", "joint", "--json")
+    assert asked() == 1
+    assert len(SPELLINGS) >= 20
+
+
+def test_spaces_and_comments_in_a_query_do_not_matter_but_its_texts_do(folder: Path) -> None:
+    by_python(sql=SQL)
+    for same in (f"  {SQL} ;", SQL.replace(" ", "\n  ", 1), SQL.replace("FROM", "/* why */ FROM -- so\n")):
+        by_python(sql=same)
+    assert asked() == 1
+    by_python(sql=SQL.replace("'a  b'", "'a b'"))
+    assert asked() == 2
+
+
+def test_a_frame_a_relation_and_a_file_are_one_request_under_one_name(folder: Path) -> None:
+    connection = duckdb.connect()
+    connection.register("rows", ROWS)
+    for data in (
+        ROWS,
+        ROWS.lazy(),
+        ROWS.to_pandas(),
+        ROWS.to_arrow(),
+        connection.table("rows"),
+        "visits.csv",
+    ):
+        by_python(data, data_name="January")
+        assert asked() == 1
+
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    **{f"epsilon {e}": {"epsilon": e} for e in ("0.5", "1.0000004", "2", "1/3")},
+    **{f"beta {b}": {"beta": b} for b in ("0.1", "0.01", "0.051")},
+    **{f"method {m}": {"method": m} for m in ("greedy", "sampling")},
+    **{f"mechanism {m}": {"mechanism": m} for m in ("sharp", "paper", "r2t", "shifted_inverse")},
+    **{f"fixed at {b}": {"mechanism": "fixed", "max_bound": b} for b in (1, 2, 3)},
+    "a smaller bound": {"max_bound": 100},
+    "an aim": {"aim": "estimate"},
+    "another element": {"element": "land"},
+    "two elements": {"element": ["URL", "land"]},
+    "two elements the other way": {"element": ["land", "URL"]},
+    "another person": {"person": "land"},
+    "two people": {"person": ["User", "land"]},
+    "both exchanged": {"person": "URL", "element": "User"},
+    "a query": {"sql": "SELECT * FROM data"},
+    "another query": {"sql": "SELECT * FROM data WHERE land = 'DE'"},
+    "a query in other words": {"sql": "FROM data WHERE land = 'DE'"},
+    **{f"request {r}": {"request_id": r} for r in ("2024-01", "2024-02", " 2024-02")},
+    "a series": {"series": "monthly"},
+    "another series": {"series": "weekly"},
+    "another name of the data": {"data_name": "x", "request_id": "named"},
+    "groups": {"group_by": "land", "groups": ["DE", "FR"]},
+    "groups in another order": {"group_by": "land", "groups": ["FR", "DE"]},
+    "fewer groups": {"group_by": "land", "groups": ["DE"]},
+    "groups of another column": {"group_by": "URL", "groups": ["DE", "FR"]},
+    "one group for each person": {
+        "group_by": "land",
+        "groups": ["DE", "FR"],
+        "one_group_per_person": True,
+    },
+    "unknown groups": {"group_by": "land", "groups": "unknown", "delta": "1e-6"},
+    "another delta": {"group_by": "land", "groups": "unknown", "delta": "1e-7"},
+    "another encoding": {"encoding": "latin-1"},
+}
+
+
+def test_real_differences_are_other_requests(folder: Path) -> None:
+    Ledger("budget.db").raise_budget("visits", 2000, delta="1e-3")
+    by_python()
+    for number, (difference, options) in enumerate(DIFFERENT.items(), start=2):
+        by_python(**options)
+        assert asked() == number, difference
+    assert len(DIFFERENT) >= 40
+
+
+def test_names_in_json_lines_are_taken_as_they_are_spelt(folder: Path) -> None:
+    ROWS.write_ndjson("visits.jsonl")
+    by_python("visits.jsonl")
+    by_python("visits.jsonl", person="user")
+    assert asked() == 2
+
+
+def test_february_never_gets_the_answer_of_january(folder: Path) -> None:
+    by_python(request_id="monthly")
+    ROWS[:2].write_csv("visits.csv")
+    with pytest.raises(RequestError, match=r"request 'monthly' was answered for .*; this is .*visits\.csv"):
+        by_python(request_id="monthly")
+    assert asked() == 1
+
+
+def test_data_without_files_need_a_name_for_the_ledger(folder: Path) -> None:
+    with pytest.raises(dpdistinct.ParameterError, match="data_name must name the data"):
+        by_python(ROWS)
+    assert asked() == 0
+
+
+def test_a_question_over_the_budget_reads_nothing(folder: Path) -> None:
+    with pytest.raises(BudgetError):
+        by_python(epsilon=999, request_id="a"), by_python(epsilon=999, request_id="b")
+    assert asked() == 1
+
+
+def test_later_answers_of_a_series_use_the_bound_of_the_first(folder: Path) -> None:
+    first = by_python(series="monthly", request_id="1")
+    later = by_python(series="monthly", request_id="2")
+    assert (later.mechanism, later.max_bound, later.bound) == ("fixed", first.bound, first.bound)
+    with pytest.raises(dpdistinct.ParameterError, match="series needs a mechanism with a bound"):
+        by_python(series="monthly", mechanism="shifted_inverse", request_id="3")
+
+
+def test_the_answer_of_a_command_says_all_that_a_program_needs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for stored in (False, True):
+        by_command(monkeypatch, "--person", "User", "--element", "URL", "--epsilon", "1.0000004", "--json")
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["stored"] is stored
+        assert answer["left"] == {"epsilon": "998.9999996", "delta": "0"}
+        assert (answer["dataset"], answer["request_id"]) == ("visits", "")
+        assert answer["epsilon"] == 1.0000004
+        assert answer["version"] == dpdistinct.__version__
