@@ -197,8 +197,8 @@ def test_files_are_named_with_size_and_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other", [{}, {"files": []}, {"files": [3]}, {"files": [{"path": "a"}]}, {"table": "t"}]
 )
-def test_whatever_else_names_an_input_is_shown_as_it_is(other: dict[str, Any]) -> None:
-    assert describe_input(other) == str(other)
+def test_whatever_else_names_an_input_is_not_shown(other: dict[str, Any]) -> None:
+    assert describe_input(other) == "data described in other words"
 
 
 # --- budgets with delta
