@@ -6,6 +6,7 @@ NOT PRIVATE: it shows the truth. The table is made up. Run: python docs/series.p
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from pathlib import Path
 from statistics import quantiles
 
@@ -60,7 +61,7 @@ def main() -> None:
     titles = "each month chooses its bound", "one series: the bound of January, all of epsilon for the count"
     for axis, title, series in zip(axes, titles, (False, True), strict=True):
         runs = [year(curves, series=series) for _ in range(RUNS)]
-        steps = [b.lower_bound - a.lower_bound for run in runs for a, b in zip(run, run[1:], strict=False)]
+        steps = [b.lower_bound - a.lower_bound for run in runs for a, b in pairwise(run)]
         spread = quantiles(steps, n=20)
         print(f"{title}: nine of ten monthly steps lie in {spread[0]:,.0f} to {spread[-1]:,.0f}")
         runs.sort(key=lambda run: run[0].bound or 0)

@@ -84,8 +84,8 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder:
 
 
 def without_numbers(text: str) -> str:
-    """Bars are as long as the noise makes them, and columns as wide."""
-    numbers = re.sub(r"-?\d[\d,]*(\.\d+)?", "N", re.sub("[█░]", "", text.strip()))
+    """Bars are as long as the noise makes them, and columns as wide. Exit statuses stay."""
+    numbers = re.sub(r"(?<!status )(?<!status\": )-?\d[\d,]*(\.\d+)?", "N", re.sub("[█░]", "", text.strip()))
     return re.sub(r" +(\n|$)?", lambda spaces: spaces[1] or " ", numbers)
 
 
