@@ -17,8 +17,12 @@ import pytest
 import dpdistinct
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/walks/*.md"))]
+FILES = {"csv": "toy.csv", "toml": "dpdistinct.toml"}  # what a page shows as a file is that file
 HERE = [page for page in PAGES if page.stem != "spark"]  # test_spark.py runs what needs Spark
+
+
+COMMAND = r"(?:[A-Z_]+=\S+ )*dpdistinct "
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -32,11 +36,13 @@ def name_of(path: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the examples run: a table of who visited which page."""
+    """Where the examples run: a table of who visited which page, from which country, on which day."""
     rows = pl.DataFrame(
         {
             "user_id": [f"user{i % 300}" for i in range(3000)],
             "url": [f"https://{i % 40}.example/{i % 1300}" for i in range(3000)],
+            "country": [("DE", "FR", "US")[i % 3] for i in range(3000)],
+            "day": [f"2024-{i // 300 % 3 + 1:02}-{i % 28 + 1:02}" for i in range(3000)],
         }
     )
     rows.write_csv(tmp_path / "visits.csv")
@@ -55,9 +61,12 @@ def test_every_python_example_runs(page: Path, folder: Path) -> None:
 def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder: Path) -> None:
     """Lines that start with dpdistinct, after a prompt or the folder of the environment. Numbers differ."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for language, name in FILES.items():
+        for content in blocks(page, language):
+            (folder / name).write_text(content)
     for block in blocks(page, "console") + blocks(page, "sh"):
         for command, shown in re.findall(
-            r"^(?:\$ )?(?:\.venv/bin/)?(dpdistinct .*)\n((?:(?!\$ |dpdistinct ).*\n)*)", block, re.M
+            rf"^(?:\$ )?(?:\.venv/bin/)?({COMMAND}(?:.*\\\n)*.*)\n((?:(?!\$ |{COMMAND}).*\n)*)", block, re.M
         ):
             result = subprocess.run(
                 command,
@@ -75,7 +84,9 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder:
 
 
 def without_numbers(text: str) -> str:
-    return re.sub(r"-?\d[\d,]*", "N", text.strip())
+    """Bars are as long as the noise makes them, and columns as wide. Exit statuses stay."""
+    numbers = re.sub(r"(?<!status )(?<!status\": )-?\d[\d,]*(\.\d+)?", "N", re.sub("[█░]", "", text.strip()))
+    return re.sub(r" +(\n|$)?", lambda spaces: spaces[1] or " ", numbers)
 
 
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=name_of)
@@ -124,6 +135,13 @@ def test_the_page_names_nothing_that_is_not_public() -> None:
         name for name in sections_of_api() if name in dpdistinct.__all__ or re.search("[_A-Z]\\w+$", name)
     }
     assert {name for name in names if " " not in name} - {"Errors"} == set(dpdistinct.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_tests_that_a_page_names_are_there(page: Path) -> None:
+    for file, name in re.findall(r"\b(tests/\w+\.py)(?:::(\w+))?", page.read_text()):
+        assert not name or f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+        assert (ROOT / file).exists(), file
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,0 +1,96 @@
+"""Draws docs/series.png: twelve monthly counts, the bound chosen anew each month, and as one series.
+
+NOT PRIVATE: it shows the truth. The table is made up. Run: python docs/series.py
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+from statistics import quantiles
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+from dpdistinct import Contributions, Curve, Release, matching_curve
+from dpdistinct.parameters import check_parameters
+from dpdistinct.release import release_curve
+
+MONTHS = range(1, 13)
+RUNS = 100
+EPSILON = "0.1"  # of each month
+
+
+def month(number: int) -> Contributions:
+    """4% more people each month; most visit a few sites, some very many, mostly sites of their own."""
+    made_up = random.Random(number)
+    people, sites = [], []
+    for person in range(3000 + 120 * number):
+        visits = min(80, int(2 * made_up.paretovariate(0.9)))
+        people += [person] * visits
+        sites += [int(60_000 ** made_up.random() * 3) for _ in range(visits)]
+    return Contributions.from_pairs(people, sites)
+
+
+def release(curve: Curve, bound: int | None) -> Release:
+    """A month's answer: with a bound that is public already, or one that it chooses."""
+    mechanism = "joint" if bound is None else "fixed"
+    return release_curve(
+        curve,
+        check_parameters(
+            epsilon=EPSILON, beta="0.05", method="matching", mechanism=mechanism, max_bound=bound
+        ),
+    )
+
+
+def year(curves: list[Curve], *, series: bool) -> list[Release]:
+    """Twelve releases, as `dpdistinct count` would make them with and without --series."""
+    answers: list[Release] = []
+    for curve in curves:
+        answers.append(release(curve, answers[0].bound if series and answers else None))
+    return answers
+
+
+def main() -> None:
+    tables = [month(number) for number in MONTHS]
+    curves = [matching_curve(table) for table in tables]
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
+    titles = "each month chooses its bound", "one series: the bound of January, all of epsilon for the count"
+    for axis, title, series in zip(axes, titles, (False, True), strict=True):
+        runs = [year(curves, series=series) for _ in range(RUNS)]
+        steps = [b.lower_bound - a.lower_bound for run in runs for a, b in pairwise(run)]
+        spread = quantiles(steps, n=20)
+        print(f"{title}: nine of ten monthly steps lie in {spread[0]:,.0f} to {spread[-1]:,.0f}")
+        runs.sort(key=lambda run: run[0].bound or 0)
+        one = runs.pop(RUNS // 2)  # neither a lucky year nor an unlucky one
+        lower = [answer.lower_bound for answer in one]
+        axis.plot(MONTHS, [table.elements for table in tables], color="black", label="truth (private)")
+        for run in runs[:: RUNS // 20]:
+            axis.plot(MONTHS, [answer.lower_bound for answer in run], color="0.85", linewidth=0.7, zorder=0)
+        axis.plot([], [], color="0.85", label="20 other years")
+        axis.plot(MONTHS, lower, "o-", color="#4477aa", label="published lower bounds, with the bound used")
+        for number, answer in zip(MONTHS, one, strict=True):
+            axis.annotate(
+                str(answer.bound),
+                (number, answer.lower_bound),
+                xytext=(0, -14),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9,
+                color="#4477aa",
+            )
+        axis.set_title(title, fontsize=11)
+        axis.set_xlabel("month")
+        axis.set_xticks(list(MONTHS))
+        axis.set_ylim(bottom=0)
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes[0].set_ylabel("distinct sites")
+    axes[0].legend(loc="lower right", fontsize=9, frameon=False)
+    figure.savefig(Path(__file__).with_suffix(".png"), dpi=80)
+
+
+if __name__ == "__main__":
+    main()
