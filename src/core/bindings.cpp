@@ -157,7 +157,7 @@ nb::object to_table(const RoundCounts& counts) {
     auto* kept = new std::vector<std::int64_t>(lines * groups, 0);
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
     for (std::size_t i = 0; i < lines; ++i)
-        std::copy(counts.buckets()[i].begin(), counts.buckets()[i].end(), kept->begin() + i * groups);
+        std::copy(counts.buckets()[i].begin(), counts.buckets()[i].end(), kept->data() + i * groups);
     return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>(kept->data(), {lines, groups}, owner));
 }
 
