@@ -6,15 +6,15 @@ would be drawn; so the law is that of the code and not of a copy of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from dpdistinct.curves import Curve
-from dpdistinct.mechanisms import run_mechanism
-from dpdistinct.noise import Draw, noise_scale
+from dpdistinct.mechanisms import Answer, run_mechanism
+from dpdistinct.noise import Draw, Sampler, noise_scale
 from dpdistinct.parameters import Parameters, check_parameters
 from laws import HidingLaw, hiding_law, selection_log_law
 
@@ -73,16 +73,20 @@ class Branch:
 
 
 def branches(
-    curve: Curve, settings: Parameters, sampler: type[Branch] = Branch, public: int = 0
+    curve: Curve,
+    settings: Parameters,
+    sampler: type[Branch] = Branch,
+    public: int = 0,
+    mechanism: Callable[[Curve, Parameters, Sampler], Answer] = run_mechanism,
 ) -> list[Branch]:
-    """All branches, with the law of the choice between them."""
+    """All branches, with the law of the choice between them; also of a mechanism of one's own."""
     first = sampler(0, public)
-    run_mechanism(curve, settings, first)
+    mechanism(curve, settings, first)
     result = [first]
     for choice in range(1, 1 if first.selection is None else len(first.selection)):
         branch = sampler(choice, public)
         if first.counts or first.hidden:
-            run_mechanism(curve, settings, branch)
+            mechanism(curve, settings, branch)
         branch.selection = first.selection
         result.append(branch)
     return result

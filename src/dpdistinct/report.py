@@ -7,7 +7,7 @@ numbers, and NOT private.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import get_args
@@ -17,11 +17,12 @@ import numpy as np
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
 from dpdistinct.joint import STEPS, joint_margin
-from dpdistinct.noise import laplace_margin, noise_scale
-from dpdistinct.parameters import Mechanism, Method, check_parameters
+from dpdistinct.mechanisms import Answer, run_mechanism
+from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
+from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
 from dpdistinct.reading import curve_of
-from dpdistinct.release import release_curve
 
+OwnMechanism = Callable[[Curve, Parameters, Sampler], Answer]
 NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
 FOREVER = 2**62  # a bound that binds nobody
 
@@ -86,7 +87,7 @@ class Expected:
     Means would tell more of the few releases that miss, by as much as they like, than of all others.
     """
 
-    mechanism: Mechanism
+    mechanism: str
     lower_bound: float
     loss: float  # (truth - lower_bound) / truth
     error: float  # |estimate - truth| / truth
@@ -115,8 +116,13 @@ def explore(
     beta: Fraction,
     releases: int = 100,
     progress: Callable[[str], None] = lambda _: None,
+    mechanisms: Mapping[str, OwnMechanism] | None = None,
 ) -> Exploration:
-    """The curves, what each bound costs, and how each mechanism would do. NOT private."""
+    """The curves, what each bound costs, and how each mechanism would do. NOT private.
+
+    mechanisms: more of them, by name: functions of (curve, parameters, sampler) that return an Answer
+    (docs/walks/researcher.md). parameters.mechanism is "sharp" for them and means nothing.
+    """
     curves: dict[Method, Curve] = {}
     for method in get_args(Method):
         progress(f"solving: {method}")
@@ -132,6 +138,9 @@ def explore(
         if mechanism != "fixed":
             progress(f"simulating: {mechanism}")
             expected.append(_expect(curves["matching"], truth, mechanism, epsilon, beta, releases))
+    for name, own in (mechanisms or {}).items():
+        progress(f"simulating: {name}")
+        expected.append(_expect(curves["matching"], truth, name, epsilon, beta, releases, own))
     return Exploration(
         people=contributions.people,
         elements=truth,
@@ -156,12 +165,20 @@ def telling_bounds(curve: Curve, truth: int) -> list[int]:
 
 
 def _expect(
-    curve: Curve, truth: int, mechanism: Mechanism, epsilon: Fraction, beta: Fraction, releases: int
+    curve: Curve,
+    truth: int,
+    mechanism: str,
+    epsilon: Fraction,
+    beta: Fraction,
+    releases: int,
+    own: OwnMechanism | None = None,
 ) -> Expected:
+    asked = mechanism if own is None else "sharp"
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism=mechanism, max_bound=None
+        epsilon=epsilon, beta=beta, method="matching", mechanism=asked, max_bound=None
     )
-    drawn = [release_curve(curve, parameters) for _ in range(releases)]
+    run = own or run_mechanism
+    drawn = [run(curve, parameters, OpenDPSampler()) for _ in range(releases)]
     lower = np.array([release.lower_bound for release in drawn], dtype=float)
     estimate = np.array([release.estimate for release in drawn], dtype=float)
     bounds = [release.bound for release in drawn if release.bound is not None]
