@@ -162,6 +162,9 @@ def test_names_in_json_lines_are_taken_as_they_are_spelt(folder: Path) -> None:
     by_python("visits.jsonl")
     by_python("visits.jsonl", person="user")
     assert asked() == 2
+    for number, name in enumerate(("land", "LAND"), start=3):
+        by_python("visits.jsonl", group_by=name, groups=["DE"])
+        assert asked() == number
 
 
 def test_february_never_gets_the_answer_of_january(folder: Path) -> None:

@@ -152,22 +152,23 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
     columns = list(query.columns) or files.columns
     if query.sql is None:
         columns = list(dict.fromkeys(source.find(query)))
-    with _selected(files.values(columns), columns, query, resources, text=True) as selected:
+    of_text = {"text": True, "exact_names": source.exact_names}
+    with _selected(files.values(columns), columns, query, resources, **of_text) as selected:
         yield selected
 
 
 @contextmanager
 def _selected(
-    stream: Any, columns: list[str], query: Query, resources: Resources, *, text: bool = False
+    stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
 ) -> Iterator[Source]:
-    """The result of the query over a frame or a stream."""
+    """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
     from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
 
     sql = query.sql or "FROM data"
     check_select(sql)
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
-        yield Relation(run_select(connection, sql, "the table"), text=text)
+        yield Relation(run_select(connection, sql, "the table"), **names)
 
 
 @contextmanager

@@ -30,10 +30,13 @@ class Relation:
 
     text = False
 
-    def __init__(self, table: duckdb.DuckDBPyRelation, *, text: bool = False) -> None:
+    def __init__(
+        self, table: duckdb.DuckDBPyRelation, *, text: bool = False, exact_names: bool = False
+    ) -> None:
         self._table = table
         self.columns = list(table.columns)
         self.text = text
+        self.exact_names = exact_names
 
     def check(self, query: Query) -> None:
         self._sides(query)
@@ -125,6 +128,8 @@ def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> I
     """
     import duckdb
 
+    if "://" in (resources.temp_directory or ""):
+        raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(resources.threads), "preserve_insertion_order": str(ordered).lower()}
     if resources.memory_limit is not None:
         settings["memory_limit"] = f"{resources.memory_limit // share}B"
