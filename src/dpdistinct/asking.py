@@ -5,6 +5,7 @@ Python and the command line both come through here, so the same question is one 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -19,7 +20,7 @@ from dpdistinct.errors import ParameterError, shown
 from dpdistinct.ledger import Answer, Ledger, LedgerError, Stored
 from dpdistinct.ledger_input import files_input
 from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Parameters
+from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
 from dpdistinct.privacy import Cost
 from dpdistinct.query import Query
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
@@ -112,16 +113,16 @@ def _paid(
 ) -> Answered:
     if payment is None:
         return Answered(compute(parameters))
+    if payment.series is not None:
+        payment = replace(payment, series=_series_of(payment.series, question, parameters))
     ledger, dataset, series = payment.ledger, payment.dataset, payment.series
-    if series is not None and parameters.mechanism == "shifted_inverse":
-        raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
 
     def draw() -> Release:
         """Later answers of a series use the bound that the first one published."""
         bound = None if series is None else ledger.series(dataset, series)
         if bound is None:
             return compute(parameters)
-        return compute(replace(parameters, mechanism="fixed", max_bound=bound))
+        return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
     paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
     try:
@@ -129,6 +130,16 @@ def _paid(
     except (TypeError, ValueError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
     return Answered(release, paid)
+
+
+def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
+    """What can be compared under this name: answers about the same columns, by the same method."""
+    if parameters.mechanism == "shifted_inverse":
+        raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
+    if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
+        raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
+    columns = [question["person"], question["element"], question.get("sql")]
+    return f"{name} {json.dumps(columns)} {parameters.method}"
 
 
 def pay_for(

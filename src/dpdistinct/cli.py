@@ -329,7 +329,8 @@ def main() -> None:
         arguments.append("--help")
     try:
         command = typer.main.get_command(app)
-        status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=defaults())
+        settings = {} if {"--help", "--version"} & set(arguments) else defaults()
+        status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         _fail(str(error), status_of(error))
     except typer.TyperException as error:

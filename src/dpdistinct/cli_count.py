@@ -72,6 +72,8 @@ def _groups(options: Options) -> Any:
         return "unknown"
     if len(written) != len(names):
         raise ParameterError("groups must be given once for each --group-by, in the same order")
+    if not all(part for text in written for part in (_list(text) or [""])):
+        raise ParameterError("groups must not be empty: --groups DE,FR,US")
     return {name: _list(text) for name, text in zip(names, written, strict=True)}
 
 

@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dpdistinct.errors import InputError, ParameterError
@@ -87,13 +88,16 @@ def parse_groups(
             if every is None or len(columns) == 1:
                 return "unknown"
             raise ParameterError('groups="unknown" takes every with one column only')
-        groups = {columns[0]: groups} if len(columns) == 1 else groups
+        is_file = groups.lower().endswith(".csv")
+        groups = Path(groups) if is_file else {columns[0]: groups} if len(columns) == 1 else groups
     if isinstance(groups, os.PathLike):
         return _checked(_file(groups, columns), [every if len(columns) == 1 else None] * len(columns))
     if isinstance(groups, Mapping):
         if set(groups) != set(columns):
             raise ParameterError("groups must name the same columns as group_by")
-        lists = [_column(groups[name], every if isinstance(groups[name], str) else None) for name in columns]
+        lists = [
+            _column(groups[name], every if _has_periods(groups[name], every) else None) for name in columns
+        ]
         if every is not None and all(rule is None for _, rule in lists):
             raise ParameterError("every needs a column whose groups are a range, first..last")
         if _size(len(values) for values, _ in lists) > MAX_GROUPS:
@@ -112,6 +116,15 @@ def parse_groups(
     if not all(type(entry) in (list, tuple) and len(entry) == len(columns) for entry in groups):
         raise ParameterError(f"groups must have {len(columns)} values in each entry, one for each column")
     return _checked(groups, [None] * len(columns))
+
+
+def _has_periods(groups: Any, every: Every | None) -> bool:
+    """Whether one column's groups are a range, or labels of such periods."""
+    if isinstance(groups, str) or every is None:
+        return isinstance(groups, str)
+    return type(groups) in (list, tuple) and all(
+        type(value) is str and re.fullmatch(SHAPES[every], value) for value in groups
+    )
 
 
 def check_labels(labels: Iterable[str], kind: str) -> None:

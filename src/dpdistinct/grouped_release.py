@@ -7,6 +7,7 @@ import html
 import importlib
 import io
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +29,7 @@ from dpdistinct.groups import (
 from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
+from dpdistinct.release import plain
 from dpdistinct.resources import thread_count
 
 BAR = 30  # characters
@@ -158,17 +160,18 @@ class GroupedRelease:
         by = ", ".join(self.group_by)
         confidence = f"{float(100 * (1 - Fraction(repr(self.beta)))):g}% confidence"
         if self.total_lower_bound is None:
-            parts = [
-                f"{len(self.rows):,} groups of {by}; each lower bound holds by itself with {confidence}."
-            ]
+            parts = [f"{self._count()} of {by}; each lower bound holds by itself with {confidence}."]
         else:
             parts = [
                 f"At least {self.total_lower_bound:,} distinct pairs of {by} and {self.element or 'element'} "
-                f"in {len(self.rows):,} groups; this and every lower bound above hold together with "
+                f"in {self._count()}; this and every lower bound above hold together with "
                 f"{confidence}."
             ]
             parts += [self._about_small()] if self.too_small else []
         return " ".join([*parts, self._promise()])
+
+    def _count(self) -> str:
+        return f"{len(self.rows):,} group{'' if len(self.rows) == 1 else 's'}"
 
     def _most(self) -> int:
         return max((row.estimate for row in self.rows), default=0) or 1
@@ -180,17 +183,21 @@ class GroupedRelease:
         names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
         hint = f"; the largest may need about {float(needed):g}" if needed and needed > self.epsilon else ""
         return (
-            f"Too small for epsilon {self.epsilon:g}: {names} ({len(small):,} of {len(self.rows):,}){hint}."
+            f"Too small for epsilon {plain(self.epsilon)}: {names} "
+            f"({len(small):,} of {len(self.rows):,}){hint}."
         )
 
     def _promise(self) -> str:
-        delta = f", delta = {self.delta:g}" if self.delta else ""
+        """Changing a person is removing one and adding another: twice epsilon, and (1 + e^epsilon) delta."""
+        delta = f", delta = {plain(self.delta)}" if self.delta else ""
         promise = (
-            f"Privacy: epsilon = {self.epsilon:g}{delta} for each person added or removed, whatever they did"
+            f"Privacy: epsilon = {plain(self.epsilon)}{delta} for each person added or removed, "
+            "whatever they did"
         )
         if len(self.rows) == 1 and not self.delta:
             return promise + "."
-        return promise + f"; {2 * self.epsilon:g} for changing what somebody did."
+        both = f", delta = {(1 + math.exp(self.epsilon)) * self.delta:.3g}" if self.delta else ""
+        return promise + f"; {plain(2 * self.epsilon)}{both} for changing what somebody did."
 
     def __str__(self) -> str:
         shown = self.rows[:LINES]
@@ -268,11 +275,12 @@ def release_groups(
     if answer is None:
         raise DpdistinctError("the release failed; nothing was published")
     counting = parameters.counting
+    rows = [
+        GroupRow(groups[count.group], count.lower_bound, count.estimate, count.bound)
+        for count in answer.counts
+    ]
     return GroupedRelease(
-        rows=tuple(
-            GroupRow(groups[count.group], count.lower_bound, count.estimate, count.bound)
-            for count in answer.counts
-        ),
+        rows=tuple(rows if parameters.groups is not None else sorted(rows, key=lambda row: str(row.group))),
         total_lower_bound=answer.total_lower_bound,
         total_estimate=answer.total_estimate,
         epsilon=float(counting.epsilon),

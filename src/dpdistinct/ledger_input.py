@@ -46,4 +46,4 @@ def _size(count: int) -> str:
 
 
 def _minute(time: str) -> str:
-    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
+    return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M:%S")

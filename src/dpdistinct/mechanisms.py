@@ -2,7 +2,7 @@
 
 The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
 removing one person, and lower_bound <= truth with probability at least 1 - beta
-(docs/proofs/mechanisms.md; tests/test_privacy_exact.py, tests/test_coverage.py).
+(docs/proofs/mechanisms.md; tests/test_privacy_exact.py, tests/test_release.py).
 """
 
 from __future__ import annotations

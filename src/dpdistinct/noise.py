@@ -1,4 +1,6 @@
-"""All randomness, drawn by OpenDP's exact samplers from the system's entropy, and the margin.
+"""All randomness, drawn from the system's entropy by exact samplers, and the margin.
+
+OpenDP draws choices and Laplace noise; what hides a choice is drawn by inversion.py.
 
 The law of everything drawn here is public and exact: integers in, integers out, and a scale that
 is a float only because OpenDP takes one. It is rounded up, so that the privacy spent is never more

@@ -103,6 +103,8 @@ def group_query(
 ) -> Query:
     """The same question, by group."""
     names = column_names("group_by", group_by)
+    if len({name.lower() for name in names}) < len(names):
+        raise ParameterError("group_by must not name a column twice")
     if type(one_group_per_person) is not bool:
         raise ParameterError(f"one_group_per_person must be True or False, got {shown(one_group_per_person)}")
     listed = parse_groups(groups, columns=names, every=every)
