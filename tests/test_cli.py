@@ -525,3 +525,25 @@ def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.
         outcome = run("count", "visits.csv", *ASKED)
         assert refused(outcome)
         assert "SECRET" not in outcome.err
+
+
+# By group
+
+
+def test_count_and_explore_by_group(run: Run) -> None:
+    rows = pl.read_csv("visits.csv", infer_schema=False).with_row_index()
+    rows.with_columns(
+        land=pl.when(pl.col("index") % 4 == 0).then(pl.lit("DE")).otherwise(pl.lit("FR"))
+    ).write_csv("lands.csv")
+    by = ["lands.csv", *ASKED, "--group-by", "land", "--groups", "DE,FR,IT", "--epsilon", "100"]
+    answer = json.loads(run("count", *by, "--json").out)
+    assert [row["group"] for row in answer["rows"]] == ["DE", "FR", "IT"]
+    assert [abs(row["estimate"] - n) < 30 for row, n in zip(answer["rows"], (100, 300, 0), strict=True)]
+    shown = run("count", *by)
+    assert re.search(r"^DE +\d+ +\d+ +█", shown.out, re.MULTILINE)
+    explored = json.loads(run("explore", *by, "--json").out)
+    assert [row["elements"] for row in explored["groups"]] == [100, 300, 0]
+    assert run("explore", *by).out.count(report.NOT_PRIVATE) == 2
+    assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
+    assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
+    assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)

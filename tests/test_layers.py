@@ -34,6 +34,7 @@ LAYERS = [
     "group_plots terminal",
     "cli_common demo",
     "cli_ledger cli_count",
+    "cli_explore",
     "cli",
     "__main__",
 ]

@@ -255,8 +255,13 @@ def explore(
     data: Data,
     person: Person,
     element: Element,
+    group_by: GroupBy = None,
+    groups: Groups = None,
+    groups_file: GroupsFile = None,
+    every: EveryPeriod = None,
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
+    delta: Delta = None,
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
@@ -266,40 +271,11 @@ def explore(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """NOT PRIVATE, for trusted eyes: the exact curves, and how each mechanism would do."""
-    from dpdistinct import report
-    from dpdistinct.parameters import check_parameters
-    from dpdistinct.plots import check_plot_path, plot_exploration
-    from dpdistinct.reading import read
-    from dpdistinct.terminal import print_exploration
+    """NOT PRIVATE, for trusted eyes: the exact curves and how each mechanism would do, or counts by group."""
+    options = dict(locals())
+    from dpdistinct.cli_explore import run_explore
 
-    parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
-    )
-    if plot is not None:
-        check_plot_path(plot)
-    with _progress("reading") as step:
-        contributions = read(
-            data,
-            person=person,
-            element=element,
-            sql=sql,
-            columns=columns,
-            encoding=encoding,
-            memory_limit=memory_limit,
-            temp_directory=temp_directory,
-            threads=threads,
-        )
-        found = report.explore(contributions, epsilon=parameters.epsilon, beta=parameters.beta, progress=step)
-        if plot is not None:
-            step("drawing")
-            plot_exploration(found, plot)
-    if as_json:
-        fields = {k: v for k, v in vars(found).items() if k not in {"curves", "bounds", "expected"}}
-        rows = {"bounds": [asdict(r) for r in found.bounds], "expected": [asdict(r) for r in found.expected]}
-        typer.echo(json.dumps({"note": report.NOT_PRIVATE} | fields | rows))
-        return
-    print_exploration(found)
+    run_explore(options, _progress)
 
 
 @app.command(epilog=examples("demo"))

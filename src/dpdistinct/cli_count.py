@@ -58,6 +58,21 @@ def _run_groups(
     return lambda: _print(release, paid, payment, options["as_json"])
 
 
+def explore_groups(options: Options) -> list[grouping.ExploredGroup]:
+    """NOT private: what lies behind a count by group."""
+    about = query.check_query(**some(options, "person", "element", "sql", "columns", "encoding"))
+    about = query.group_query(about, groups=_groups(options), **some(options, "group_by", "every"))
+    asked = grouping.group_parameters(
+        about,
+        **some(options, "epsilon", "beta", "delta"),
+        method="matching",
+        mechanism="sharp",
+        max_bound=None,
+    )
+    means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
+    return grouping.explore_groups(options["data"], about, asked, means)
+
+
 def _groups(options: Options) -> Any:
     """The public list as it was written: --groups once for each column, or --groups-file."""
     written, file, names = options["groups"], options["groups_file"], options["group_by"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
 from dpdistinct.asking import check_payment, logged, pay_for
@@ -15,6 +17,7 @@ from dpdistinct.groups import (
     GroupedContributions,
     GroupedCurve,
     group_bits,
+    grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
 from dpdistinct.ledger import Ledger, Stored
@@ -128,6 +131,37 @@ def _answer(
             element=query.counted,
             threads=resources.threads,
         )
+
+
+@dataclass(frozen=True)
+class ExploredGroup:
+    """NOT private: a group, how many distinct elements it has, and what releases would say (medians)."""
+
+    group: Value | tuple[Value, ...]
+    elements: int
+    lower_bound: float
+    estimate: float
+
+
+def explore_groups(
+    data: Any, query: Query, parameters: GroupParameters, resources: Resources, *, releases: int = 25
+) -> list[ExploredGroup]:
+    """The true counts by group and what a release would look like. NOT private."""
+    with open_source(data, query, resources) as source:
+        source.check(query)
+        table, names = read_groups(source, query, parameters, resources)
+    curve = table if isinstance(table, GroupedCurve) else grouped_greedy_curve(table, parameters.bounds)
+    truth = dict(zip(names, curve.truth().tolist(), strict=True))
+    drawn: dict[Any, list[tuple[int, int]]] = {name: [] for name in names}
+    for _ in range(releases):
+        release = release_groups(table, parameters, groups=names, group_by=query.group_by)
+        for row in release.rows:
+            drawn[row.group].append((row.lower_bound, row.estimate))
+    shown = {name: rows for name, rows in drawn.items() if rows}  # of unknown groups only the large ones are
+    return [
+        ExploredGroup(name, truth[name], *(float(median(column)) for column in zip(*rows, strict=True)))
+        for name, rows in shown.items()
+    ]
 
 
 def read_groups(

@@ -1,0 +1,60 @@
+"""What `dpdistinct explore` does with its options. NOT private."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from dpdistinct import report
+from dpdistinct.cli_count import Options, explore_groups, some
+from dpdistinct.errors import ParameterError
+from dpdistinct.parameters import check_parameters
+from dpdistinct.plots import check_plot_path, plot_exploration
+from dpdistinct.reading import read
+from dpdistinct.terminal import new_table, print_exploration, print_table
+
+
+def run_explore(options: Options, progress: Any) -> None:
+    """The exact curves and how each mechanism would do; or the true counts by group."""
+    if options["group_by"]:
+        _explore_by_group(options, progress)
+        return
+    if any(some(options, "groups", "groups_file", "every", "delta").values()):
+        raise ParameterError("groups, every and delta need --group-by COLUMN")
+    numbers = some(options, "epsilon", "beta")
+    parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
+    if options["plot"] is not None:
+        check_plot_path(options["plot"])
+    names = ("data", "person", "element", "sql", "columns", "encoding")
+    with progress("reading") as step:
+        contributions = read(**some(options, *names, "memory_limit", "temp_directory", "threads"))
+        found = report.explore(contributions, epsilon=parameters.epsilon, beta=parameters.beta, progress=step)
+        if options["plot"] is not None:
+            step("drawing")
+            plot_exploration(found, options["plot"])
+    if options["as_json"]:
+        fields = {k: v for k, v in vars(found).items() if k not in {"curves", "bounds", "expected"}}
+        rows = {"bounds": [asdict(r) for r in found.bounds], "expected": [asdict(r) for r in found.expected]}
+        typer.echo(json.dumps({"note": report.NOT_PRIVATE} | fields | rows))
+        return
+    print_exploration(found)
+
+
+def _explore_by_group(options: Options, progress: Any) -> None:
+    if options["plot"] is not None:
+        raise ParameterError("plot does not apply to groups; the table shows them")
+    with progress("reading"):
+        found = explore_groups(options)
+    if options["as_json"]:
+        typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
+        return
+    typer.echo(report.NOT_PRIVATE)
+    table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "estimate (median)")
+    for row in found:
+        name = " ".join(map(str, row.group)) if isinstance(row.group, tuple) else str(row.group)
+        table.add_row(name, f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
+    print_table(table)
+    typer.echo(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")
