@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -17,7 +18,7 @@ if not shutil.which("java"):
 
 from pyspark.sql import SparkSession
 
-from dpdistinct import count_distinct_by
+from dpdistinct import Ledger, count_distinct, count_distinct_by
 from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, truth, visits
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -71,3 +72,23 @@ def test_sites_by_country_and_month_on_spark(spark: SparkSession, tmp_path: Path
         release = count_distinct_by(df, **SIDES, **BY_BOTH, **EXACT, method=method)
         for row in release.rows:
             assert abs(row.estimate - known.get(row.group, 0)) <= 2  # type: ignore[arg-type]
+
+
+def test_a_question_on_spark_is_the_same_request_as_anywhere(spark: SparkSession, tmp_path: Path) -> None:
+    frame = visits(300)
+    df = on_spark(spark, frame, tmp_path)
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 10)
+    paying: dict[str, Any] = {
+        "ledger": ledger,
+        "dataset": "visits",
+        "data_name": "January",
+        "method": "greedy",
+    }
+    connection = duckdb.connect()
+    connection.register("rows", frame)
+    for data in (frame, df, connection.table("rows"), tmp_path / "visits.parquet"):
+        count_distinct(data, **SIDES, **paying)
+        assert len(ledger.requests("visits")) == 1
+        count_distinct_by(data, **SIDES, **BY_BOTH, **paying, request_id="by group")
+    assert len(ledger.requests("visits")) == 2

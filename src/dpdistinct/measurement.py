@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
-from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
 from dpdistinct.reading import curve_of
 from dpdistinct.release import Release, release_curve
 
@@ -25,8 +25,8 @@ def contributions_space() -> tuple[dp.Domain, dp.Metric]:
 
 def make_count_distinct(
     *,
-    epsilon: float,
-    beta: float = 0.05,
+    epsilon: Number,
+    beta: Number = 0.05,
     method: Method = "matching",
     mechanism: Mechanism = "joint",
     max_bound: int | None = None,

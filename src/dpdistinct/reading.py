@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -19,7 +18,7 @@ from dpdistinct.curves import (
 from dpdistinct.errors import ParameterError
 from dpdistinct.parameters import Method
 from dpdistinct.query import Columns, Query, check_query
-from dpdistinct.resources import Resources, check_resources
+from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.spark import SparkSource
 
@@ -33,7 +32,7 @@ def read(
     columns: Columns | None = None,
     encoding: str = "utf-8",
     memory_limit: str | None = None,
-    temp_directory: str | os.PathLike[str] | None = None,
+    temp_directory: Path | None = None,
     threads: int | None = None,
 ) -> Contributions:
     """Who contributed what, from any table.

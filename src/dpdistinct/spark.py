@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.asking import answer
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
-from dpdistinct.parameters import Aim, Mechanism, Method, check_parameters
+from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
 from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
-from dpdistinct.resources import check_resources
+from dpdistinct.resources import Path, check_resources
 from dpdistinct.sources.spark import Progress, SparkSource
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ def count_distinct(
     *,
     person: Columns,
     element: Columns,
-    epsilon: float = 1.0,
-    beta: float = 0.05,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
     method: Method = "matching",
     mechanism: Mechanism = "joint",
     max_bound: int | None = None,
     aim: Aim = "lower_bound",
     memory_limit: str | None = None,
-    temp_directory: str | None = None,
+    temp_directory: Path | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -58,7 +58,7 @@ def greedy_curve(
     *,
     person: Columns,
     element: Columns,
-    temp_directory: str | None = None,
+    temp_directory: Path | None = None,
     progress: Progress | None = None,
 ) -> Curve:
     """The greedy curve of a Spark DataFrame, equal to dpdistinct.greedy_curve of the same table."""
@@ -75,7 +75,7 @@ def read(
     person: Columns,
     element: Columns,
     memory_limit: str | None = None,
-    temp_directory: str | None = None,
+    temp_directory: Path | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Contributions:
