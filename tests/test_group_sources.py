@@ -193,6 +193,17 @@ def test_unknown_groups_cost_a_delta_and_show_only_what_is_large(tmp_path: Path)
     assert str(account.left) == "epsilon 5, delta 0.000009"
 
 
+def test_unknown_groups_of_a_stream_that_can_be_read_once() -> None:
+    rows = {
+        "user": [f"u{i}" for i in range(900)],
+        "site": [f"s{i}" for i in range(900)],
+        "c": ["DE", "FR"] * 450,
+    }
+    reader = pl.DataFrame(rows).to_arrow().to_reader(100)
+    release = count_distinct_by(reader, **SIDES, group_by="c", groups="unknown", delta=1e-6, epsilon=5)
+    assert [row.group for row in release.rows] == ["DE", "FR"]
+
+
 def paying(folder: Path) -> dpdistinct.Ledger:
     ledger = dpdistinct.Ledger(folder / "budget.db")
     if not (folder / "budget.db").exists():

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -162,13 +163,14 @@ def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
 ) -> Iterator[Source]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
-    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
 
     sql = query.sql or "FROM data"
     check_select(sql)
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
-        yield Relation(run_select(connection, sql, "the table"), **names)
+        keep = partial(copied, connection, sql)
+        yield Relation(run_select(connection, sql, "the table"), **names, copy=keep)
 
 
 @contextmanager

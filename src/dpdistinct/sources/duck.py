@@ -31,9 +31,16 @@ class Relation:
     text = False
 
     def __init__(
-        self, table: duckdb.DuckDBPyRelation, *, text: bool = False, exact_names: bool = False
+        self,
+        table: duckdb.DuckDBPyRelation,
+        *,
+        text: bool = False,
+        exact_names: bool = False,
+        copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
+        """copy: how to keep the rows of a stream that can be read only once."""
         self._table = table
+        self._copy = copy
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
@@ -73,6 +80,8 @@ class Relation:
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in the order of their keys. Private."""
         _, _, labels = self._sides(query)
+        if self._copy is not None:
+            self._table = self._copy()
         with constant_error(_core.FAILED):
             found = self._table.project(", ".join(labels)).distinct().fetchall()
         complete = [label for label in found if None not in label]
@@ -323,6 +332,14 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
         connection.register("rows_for_dpdistinct", stream)
         names = ", ".join(map(quoted, columns))
         connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
+
+
+def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
+    """The result of a query, kept to be read more than once: some streams can be read only once."""
+    with constant_error(_core.FAILED):
+        connection.execute(f"CREATE TEMP TABLE kept_for_dpdistinct AS SELECT * FROM ({sql.rstrip('; ')}\n)")
+        table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
+        return table
 
 
 def quoted(name: str) -> str:
