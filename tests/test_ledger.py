@@ -1035,11 +1035,3 @@ def test_a_ledger_in_use_says_so(ledger: Ledger, path: Path, monkeypatch: pytest
 
 
 # --- the documentation
-
-
-def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (HERE.parent / "docs" / "ledger.md").read_text()
-    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert examples
-    exec("\n".join(examples), {})

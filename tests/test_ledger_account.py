@@ -186,10 +186,10 @@ def test_files_are_named_with_size_and_time(tmp_path: Path) -> None:
         [str(tmp_path / "b.csv"), 12_345, "2024-01-31T08:00:00.123456+00:00"],
     ]
     assert describe_input(both) == (
-        f"{tmp_path}/a.csv (7 bytes, 2024-01-31 08:00), {tmp_path}/b.csv (12.3 kB, 2024-01-31 08:00)"
+        f"{tmp_path}/a.csv (7 bytes, 2024-01-31 08:00:00), {tmp_path}/b.csv (12.3 kB, 2024-01-31 08:00:00)"
     )
     many = {"files": 5 * both["files"][:1]}
-    assert describe_input(many).endswith("08:00) and 2 more")
+    assert describe_input(many).endswith("08:00:00) and 2 more")
     os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123457789))
     assert files_input([tmp_path / "a.csv"])["files"] != both["files"][:1]
 
@@ -589,7 +589,7 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     question = 'element=["url"], epsilon=0.1, person=["user_id"]'
     assert lines == [
         "ann  create  epsilon 1",
-        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (7 bytes, 2024-01-31 10:22)  "
+        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (7 bytes, 2024-01-31 10:22:00)  "
         + question,
         f'="c"  request  epsilon 1/3  NOT ANSWERED  series monthly  {question}',
         "ann  close",

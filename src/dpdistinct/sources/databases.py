@@ -157,12 +157,12 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
         raise InputError(
             "reading from PostgreSQL needs its driver: pip install 'dpdistinct[postgresql]'"
         ) from None
-    with (
-        constant_error("the database refused: check the URL, the rights and the query"),
-        _connected(dbapi, url) as connection,
-        connection.cursor() as cursor,
-    ):
-        yield PostgreSql(cursor, query.sql)
+    with constant_error("the database refused: check the URL, the rights and the query"):
+        # A connection of its own: on one whose result was not read to its end, the next query can hang.
+        with _connected(dbapi, url) as connection, connection.cursor() as cursor:
+            fields = _fields_of(cursor, query.sql)
+        with _connected(dbapi, url) as connection, connection.cursor() as cursor:
+            yield PostgreSql(cursor, query.sql, fields)
 
 
 # What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
@@ -196,23 +196,30 @@ UNPREPARED = {
 }
 
 
+def _rows_of(sql: str) -> str:
+    return f"({sql.strip().rstrip(';')}\n) AS asked"
+
+
+def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
+    """The columns of the query's result. No row is read."""
+    failure = None
+    try:
+        cursor.execute(f"SELECT * FROM {_rows_of(sql)} LIMIT 0")
+    except Exception as error:
+        failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
+    if failure is not None:
+        raise InputError(f"the database refused the query: {failure}")
+    return _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
+
+
 class PostgreSql:
     """The result of a query, which runs when the keys are asked for."""
 
     text = False
 
-    def __init__(self, cursor: Any, sql: str) -> None:
-        self._cursor = cursor
-        self._rows = f"({sql.strip().rstrip(';')}\n) AS asked"
-        failure = None
-        try:
-            cursor.execute(f"SELECT * FROM {self._rows} LIMIT 0")
-        except Exception as error:
-            failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
-        if failure is not None:
-            raise InputError(f"the database refused the query: {failure}")
-        self._fields = _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
-        self.columns = [name for name, *_ in self._fields]
+    def __init__(self, cursor: Any, sql: str, fields: list[tuple[str, str, str, str, bytes]]) -> None:
+        self._cursor, self._rows, self._fields = cursor, _rows_of(sql), fields
+        self.columns = [name for name, *_ in fields]
 
     def check(self, query: Query) -> None:
         for name in find_columns(query, self):
