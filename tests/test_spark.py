@@ -283,18 +283,16 @@ def test_tpch_at_scale_1_has_the_same_curves(spark: SparkSession, tmp_path: Path
     assert on_spark(spark.read.parquet(str(path))) == here(path)
 
 
-def test_several_columns_structs_and_names_that_need_quotes(spark: SparkSession) -> None:
+def test_several_columns_and_names_that_need_quotes(spark: SparkSession) -> None:
     df = spark.sql(
-        "SELECT named_struct('a', id % 3, 'b', named_struct('c', IF(id % 5 = 0, NULL, 'x'))) "
-        "AS `the ``person``.x`, id % 7 AS one, CAST(id % 4 AS STRING) AS Two FROM range(100)"
+        "SELECT id % 3 AS `the ``person``.x`, id % 7 AS one, CAST(id % 4 AS STRING) AS Two FROM range(100)"
     )
     same = duckdb.sql(
-        """SELECT {'a': id % 3, 'b': {'c': CASE WHEN id % 5 = 0 THEN NULL ELSE 'x' END}} AS "the `person`.x",
-        id % 7 AS one, (id % 4)::VARCHAR AS Two FROM range(100) t(id)"""
+        'SELECT id % 3 AS "the `person`.x", id % 7 AS one, (id % 4)::VARCHAR AS Two FROM range(100) t(id)'
     )
     sides = {"person": "the `person`.x", "element": ["one", "two"]}
     local = dpdistinct.read(same, **sides)
-    assert (local.people, local.elements) == (6, 28)
+    assert (local.people, local.elements) == (3, 28)
     assert whole(dpdistinct.spark.greedy_curve(df, **sides)) == whole(greedy_curve(local))
 
 
@@ -347,13 +345,13 @@ def test_an_error_of_spark_is_not_quoted(spark: SparkSession, read: Any) -> None
 
 def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1 AS person, array(1) AS element")
-    with pytest.raises(InputError, match="column 'element' has a type that has no key on Spark"):
+    with pytest.raises(InputError, match="column 'element' has a type without keys"):
         dpdistinct.spark.count_distinct(df, **SIDES)
     with pytest.raises(InputError, match="no column 'elements'; did you mean 'element'"):
         dpdistinct.spark.count_distinct(df, person="person", element="elements")
     with pytest.raises(ParameterError, match="df must be a DataFrame of a Spark session"):
         dpdistinct.spark.count_distinct([(1, 2)], **SIDES)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="temp_directory /nowhere cannot be written to"):
+    with pytest.raises(ParameterError, match="temp_directory must be a folder to write to, got '/nowhere'"):
         dpdistinct.spark.greedy_curve(spark.range(3), person="id", element="id", temp_directory="/nowhere")
     with pytest.raises(ParameterError, match="memory_limit must be a size such as 500MB or 2GB, got 'much'"):
         dpdistinct.spark.read(spark.range(3), person="id", element="id", memory_limit="much")
@@ -392,8 +390,8 @@ def test_keys_may_go_through_another_file_system(spark: SparkSession, private_te
 
 def test_parts_in_the_wrong_order_are_an_error(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     df = spark.range(3000).selectExpr("id % 100 AS person", "id % 700 AS element")
-    in_order = dpdistinct.spark._range
-    monkeypatch.setattr(dpdistinct.spark, "_range", lambda count: count - 1 - in_order(count))
+    in_order = dpdistinct.sources.spark._range
+    monkeypatch.setattr(dpdistinct.sources.spark, "_range", lambda count: count - 1 - in_order(count))
     with pytest.raises(InputError, match="the pairs must be sorted by element key, then by person key"):
         dpdistinct.spark.greedy_curve(df, **SIDES)
 
@@ -502,14 +500,12 @@ def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp:
     wrong = command(*query, "--element", "element", "--memory-limit", "much", **settings)
     assert (wrong.returncode, wrong.stderr.count("memory_limit must be a size")) == (2, 1)
     misspelt = command(*query, "--element", "elemnt", **settings)
-    assert (misspelt.returncode, misspelt.stderr) == (
-        2,
-        "dpdistinct: no column 'elemnt'; did you mean 'element'?\n",
-    )
+    assert misspelt.returncode == 3
+    assert json.loads(misspelt.stderr)["error"] == "no column 'elemnt'; did you mean 'element'?"
     done = command(*query, "--element", "element", "--sql", "SELECT * FROM data WHERE part < 3", **settings)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["element"] == "element"
-    assert [account.spent for account in dpdistinct.Ledger(ledger).show()] == [1]
+    assert [account.spent.epsilon for account in dpdistinct.Ledger(ledger).show()] == [1]
     remove_what_spark_leaves(private_temp)
 
 
@@ -555,7 +551,7 @@ def test_the_command_says_what_is_missing(
     private_temp: Path, arguments: list[str], settings: dict[str, str], message: str
 ) -> None:
     done = command(*arguments, "--person", "a", "--element", "b", TMPDIR=str(private_temp), **settings)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"dpdistinct: {message}")
     assert done.stderr.count("\n") == 1
     remove_what_spark_leaves(private_temp)
