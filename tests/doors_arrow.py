@@ -243,7 +243,9 @@ def dictionary(table: pa.Table, folder: Path, choice: dict[str, Any]) -> Any:
     """Categories in the order of the rows, or backwards, with others that nobody has, of other widths."""
     columns = []
     for column in table.columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding=choice["nulls"])
+        # Of views, PyArrow itself encodes NULL as the empty value.
+        nulls = "mask" if "view" in str(column.type) else choice["nulls"]
+        encoded = column.combine_chunks().dictionary_encode(null_encoding=nulls)
         values, indices = encoded.dictionary, encoded.indices
         if choice["order"] == "backwards":
             values = values.take(pa.array(range(len(values) - 1, -1, -1), pa.int64()))
