@@ -178,7 +178,7 @@ class Interruptible:
         self._relation, self._connection = relation, connection
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return on_a_thread(self._relation.to_arrow_reader, self._connection.interrupt).__arrow_c_stream__()
+        return on_a_thread(self._relation.__arrow_c_stream__, self._connection.interrupt)
 
 
 def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Result:
