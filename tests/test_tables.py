@@ -407,7 +407,8 @@ table = {"person": ["a", "b", None], "element": ["x", "y", "z"]}
 for frame in (pl.DataFrame(table), pl.DataFrame(table).lazy(), pd.DataFrame(table)):
     assert dpdistinct.read(frame, person="person", element="element").pairs == 2
     assert dpdistinct.read(frame, person="person", element="element", sql="FROM data").pairs == 2
-    dpdistinct.count_distinct(frame, person="person", element="element", method="greedy", memory_limit="500MB")
+    disk = {"method": "greedy", "memory_limit": "500MB"}
+    dpdistinct.count_distinct(frame, person="person", element="element", **disk)
 """
 
 
