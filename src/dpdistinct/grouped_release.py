@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
-from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.group_lists import Value
 from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
 from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
@@ -29,7 +29,7 @@ from dpdistinct.groups import (
 from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
-from dpdistinct.release import plain
+from dpdistinct.release import drawn, plain
 from dpdistinct.resources import thread_count
 
 BAR = 30  # characters
@@ -264,16 +264,7 @@ def release_groups(
     if isinstance(data, GroupedCurve) and parameters.counting.method != "greedy":
         raise ParameterError('method must be "greedy" for a table that is not held in memory')
     thread_count(threads)
-    answer = None
-    try:
-        answer = _answer(data, parameters, threads, sampler or OpenDPSampler())
-    except DpdistinctError as error:
-        error.__context__ = None
-        raise
-    except Exception:  # whatever it was, its text or its traceback may hold private numbers
-        pass
-    if answer is None:
-        raise DpdistinctError("the release failed; nothing was published")
+    answer = drawn(lambda: _answer(data, parameters, threads, sampler or OpenDPSampler()))
     counting = parameters.counting
     rows = [
         GroupRow(groups[count.group], count.lower_bound, count.estimate, count.bound)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dpdistinct.curves import Curve
-from dpdistinct.errors import DpdistinctError
+from dpdistinct.errors import DpdistinctError, without_context
 from dpdistinct.mechanisms import run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Aim, Mechanism, Method, Parameters
@@ -56,16 +57,7 @@ class Release:
 
 def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None = None) -> Release:
     """The release from a ready curve. Only tests and simulations pass a sampler of their own."""
-    answer = None
-    try:
-        answer = run_mechanism(curve, parameters, sampler or OpenDPSampler())
-    except DpdistinctError as error:
-        error.__context__ = None
-        raise
-    except Exception:  # whatever it was, its text or its traceback may hold private numbers
-        pass
-    if answer is None:
-        raise DpdistinctError("the release failed; nothing was published")
+    answer = drawn(lambda: run_mechanism(curve, parameters, sampler or OpenDPSampler()))
     return Release(
         lower_bound=answer.lower_bound,
         estimate=answer.estimate,
@@ -77,6 +69,21 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         max_bound=parameters.max_bound,
         aim=parameters.aim,
     )
+
+
+Drawn = TypeVar("Drawn")
+
+
+def drawn(draw: Callable[[], Drawn]) -> Drawn:
+    """What a mechanism draws. An error says nothing: its text or traceback may hold private numbers."""
+    with without_context():
+        try:
+            return draw()
+        except DpdistinctError:
+            raise
+        except Exception:
+            pass
+    raise DpdistinctError("the release failed; nothing was published")
 
 
 def plain(number: float) -> str:
