@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ import dpdistinct
 from dpdistinct import asking, grouping, parameters, query, resources
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger import Stored
+from dpdistinct.wording import epsilon_warning
 
 Options = dict[str, Any]
 
@@ -39,6 +41,7 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
     asked = parameters.check_parameters(
         **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
     )
+    _warn(asked.epsilon)
     answered = asking.ask(data, about, asked, means, payment, **how)
     return lambda: _print(answered.release, answered.paid, payment, options["as_json"])
 
@@ -54,6 +57,7 @@ def _run_groups(
     asked = grouping.group_parameters(
         about, **numbers, delta=options["delta"], mechanism=options["mechanism"] or "sharp"
     )
+    _warn(asked.counting.epsilon)
     release, paid = grouping.ask_groups(data, about, asked, means, payment, **how)
     return lambda: _print(release, paid, payment, options["as_json"])
 
@@ -96,10 +100,18 @@ def _list(text: str) -> str | list[str]:
     return text if ".." in text else [part.strip() for part in text.split(",")]
 
 
+def _warn(epsilon: Fraction) -> None:
+    """One line before anything is spent."""
+    warning = epsilon_warning(epsilon)
+    if warning is not None:
+        typer.echo(f"dpdistinct: warning: {warning}", err=True)
+
+
 def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
     if as_json:
-        fields: Options = release.to_dict() | {"version": dpdistinct.__version__}
+        fields: Options = release.to_dict() | {"sentence": release.sentence()}
+        fields |= {"version": dpdistinct.__version__}
         if paid is not None and payment is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
