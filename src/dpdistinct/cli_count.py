@@ -41,7 +41,6 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
     asked = parameters.check_parameters(
         **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
     )
-    _warn(asked.epsilon)
     answered = asking.ask(data, about, asked, means, payment, **how)
     return lambda: _print(answered.release, answered.paid, payment, options["as_json"])
 
@@ -57,7 +56,6 @@ def _run_groups(
     asked = grouping.group_parameters(
         about, **numbers, delta=options["delta"], mechanism=options["mechanism"] or "sharp"
     )
-    _warn(asked.counting.epsilon)
     release, paid = grouping.ask_groups(data, about, asked, means, payment, **how)
     return lambda: _print(release, paid, payment, options["as_json"])
 
@@ -100,17 +98,12 @@ def _list(text: str) -> str | list[str]:
     return text if ".." in text else [part.strip() for part in text.split(",")]
 
 
-def _warn(epsilon: Fraction) -> None:
-    """One line before anything is spent."""
-    warning = epsilon_warning(epsilon)
-    if warning is not None:
-        typer.echo(f"dpdistinct: warning: {warning}", err=True)
-
-
 def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
+    warning = epsilon_warning(Fraction(repr(release.epsilon)))
     if as_json:
         fields: Options = release.to_dict() | {"sentence": release.sentence()}
+        fields |= {"warning": warning} if warning else {}
         fields |= {"version": dpdistinct.__version__}
         if paid is not None and payment is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
@@ -118,6 +111,8 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
         typer.echo(json.dumps(fields))
         return
     typer.echo(str(release))
+    if warning:
+        typer.echo(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:
         spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
         typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
