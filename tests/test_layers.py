@@ -25,7 +25,7 @@ LAYERS = [
     "group_margins",
     "group_mechanisms release",
     "sources.duck sources.text sources.frames sources.sparkio",
-    "sources.databases sources.spark",
+    "sources.databases sources.spark sources.text_groups",
     "sources",
     "reading",
     "asking measurement",
