@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from dpdistinct.errors import ParameterError
 from dpdistinct.groups import (
     UNKNOWN_BITS,
     GroupedContributions,
+    GroupedCurve,
     curves_of_single_groups,
     first_basis,
     group_bits,
@@ -51,7 +54,8 @@ def test_a_sorted_stream_gives_the_counts_of_the_graph(rows: list[Row], bounds: 
         [batch.slice(0, half), batch.slice(half)], groups=GROUPS, bounds=bounds
     )
     at_once = grouped_greedy_curve(read(rows), bounds)
-    assert np.array_equal(streamed._kept, at_once._kept)
+    assert all(np.array_equal(streamed.at(bound), at_once.at(bound)) for bound in bounds)
+    assert np.array_equal(streamed.truth(), at_once.truth())
 
 
 @given(tables)
@@ -140,6 +144,32 @@ def test_rounds_beyond_the_bounds_are_counted_at_none() -> None:
     assert curve.truth().tolist() == [700, 300]
     with pytest.raises(ParameterError, match="bound"):
         curve.at(11)
+
+
+@given(tables, st.lists(st.integers(1, 60), min_size=1, unique=True).map(sorted))
+def test_the_counts_of_very_many_groups_are_those_of_few(rows: list[Row], bounds: list[int]) -> None:
+    """Kept without zeros, and read a few groups at a time."""
+    data = read(rows)
+    few = grouped_greedy_curve(data, bounds)
+    many = GroupedCurve(bounds, _core.greedy_rounds(data._graph, GROUPS, bounds, 0), groups=GROUPS)
+    assert many.truth().tolist() == few.truth().tolist()
+    margins = [3 * i % 5 for i in range(len(bounds))]
+    expected = [int(np.maximum(few.at(b) - k, 0).sum()) for b, k in zip(bounds, margins, strict=True)]
+    with patch("dpdistinct.groups.CHUNK", 2):
+        assert many.above(margins) == expected
+    for bound in bounds:
+        assert many.at(bound).tolist() == few.at(bound).tolist()
+        assert [many.curve(g).at(bound) for g in range(GROUPS)] == few.at(bound).tolist()
+
+
+def test_more_than_a_million_unknown_groups_can_be_told_apart() -> None:
+    last = 2**20 + 7
+    keys = pair_keys(np.array([2**63, 2**63 + 2**40], np.uint64), np.array([last, 0]), bits=UNKNOWN_BITS)
+    data = GroupedContributions.from_grouped_parts(
+        [batch_of([(1, int(keys[0])), (2, int(keys[1]))])], groups=last + 1, bits=UNKNOWN_BITS, threads=1
+    )
+    for counts in (grouped_greedy_curve(data, [1]).at(1), first_basis(data, 1)):
+        assert np.flatnonzero(counts).tolist() == [0, last]
 
 
 def test_streams_without_groups_have_no_rounds_and_groups_beyond_the_bits_are_refused() -> None:

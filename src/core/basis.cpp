@@ -91,17 +91,18 @@ class Heights {
         Person people;
     };
 
+    // Of several with room the one who owns least, as in greedy: then few are full before all are.
     Person lowest_holder(Element e) {
         Person best = kNone;
-        std::uint32_t least = kDead;
+        std::uint32_t least = kDead, owns = kNone;
         std::uint64_t x = graph_.begin[e];
         const std::uint64_t end = graph_.begin[e + 1];
-        for (; x < end && least > 0; ++x) {
+        for (; x < end && owns > 0; ++x) {
             const Person p = graph_.holders[x];
-            if (label_[p] < least) {
-                least = label_[p];
-                best = p;
-            }
+            if (label_[p] > 0 ? label_[p] >= least : load_[p] >= owns) continue;
+            best = p;
+            least = label_[p];
+            if (least == 0) owns = load_[p];
         }
         interrupt_.worked(x - graph_.begin[e]);
         return best;

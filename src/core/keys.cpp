@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "arrow_stream.hpp"
+#include "group_numbers.hpp"
 #include "key_batch.hpp"
 #include "values.hpp"
 
@@ -17,8 +17,6 @@ namespace {
 
 // Rows are hashed a few at a time, so that their values and hashes stay in the cache.
 constexpr std::int64_t kSlice = 1 << 11;
-
-std::uint64_t label_salt() { return xxh64("group", 5, 42); }
 
 struct KeyStream {
     explicit KeyStream(ArrowArrayStream given) { static_cast<ArrowArrayStream&>(values) = given; }
@@ -39,8 +37,7 @@ struct KeyStream {
         add(columns[1], elements);
         add(labels, by.columns);
         if (people.empty() || elements.empty()) throw WrongColumns();
-        low_bits = (std::uint64_t{1} << by.bits) - 1;
-        for (std::size_t i = 0; i < by.labels.size(); ++i) numbers.emplace(by.labels[i], i);
+        numbers = GroupNumbers(by.labels, by.bits);
     }
 
     ArrowSchema schema() const { return key_schema(); }
@@ -53,8 +50,7 @@ struct KeyStream {
     std::int64_t width = 0;
     Columns columns[2];                                       // of people, of elements
     Columns labels;                                           // of groups, if there are any
-    std::unordered_map<std::uint64_t, std::uint64_t> numbers;  // of the groups, by the keys of their labels
-    std::uint64_t low_bits = 0;                               // those that hold the number
+    GroupNumbers numbers;
     std::unique_ptr<Released<ArrowArray>> batch;     // of values
     std::int64_t row = 0;                            // the first of the batch that is not hashed yet
 };
@@ -76,11 +72,7 @@ bool KeyStream::fetch() {
 void KeyStream::number(Hashes& pairs, std::vector<std::uint8_t>& complete) {
     Hashes keys(pairs.size(), label_salt());
     for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const auto found = complete[i] ? numbers.find(keys[i]) : numbers.end();
-        complete[i] = found != numbers.end();
-        if (complete[i]) pairs[i] = (pairs[i] & ~low_bits) | found->second;
-    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) complete[i] = complete[i] && numbers.put(keys[i], pairs[i]);
 }
 
 void KeyStream::next(ArrowArray* out) {

@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.errors import ColumnError, FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.group_lists import GroupList
 from dpdistinct.layout import BY_NAME
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
@@ -25,6 +26,7 @@ from dpdistinct.sources.columns import find_columns
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
+    from dpdistinct.sources.duck import Relation
     from dpdistinct.sources.text import CsvFiles, JsonLines
 
 DATABASE_URLS = ("postgresql://", "postgres://")
@@ -163,8 +165,18 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
     columns = list(query.columns) or files.columns
     if query.sql is None:
         columns = list(dict.fromkeys(source.find(query)))
+        if len({name.lower() for name in columns}) < len(columns):  # DuckDB's names know no case
+            raise ColumnError(
+                "columns whose names differ in case alone cannot be counted by group; rename one"
+            )
     of_text = {"text": True, "exact_names": source.exact_names}
-    with _selected(files.values(columns), columns, query, resources, **of_text) as selected:
+    by_duckdb = partial(_selected, files.values(columns), columns, query, resources, **of_text)
+    if query.sql is None and isinstance(query.groups, GroupList):
+        from dpdistinct.sources.text_groups import GroupedText
+
+        yield GroupedText(files, by_duckdb)
+        return
+    with by_duckdb() as selected:
         yield selected
 
 
@@ -186,7 +198,7 @@ def text_files(paths: list[str], suffix: str, query: Query, resources: Resources
 @contextmanager
 def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
-) -> Iterator[Source]:
+) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
     from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
 

@@ -130,6 +130,15 @@ class _TextFiles:
         who, what = map(self._columns, (people, elements))
         return KeyStream(lambda: _core.text_keys(self._sources(), self._layout, who, what, self._threads))
 
+    def grouped_keys(self, people: list[str], elements: list[str], groups: list[str], **by: Any) -> KeyStream:
+        """The same by group: the keys of people and of pairs of group and element, of listed groups alone."""
+        who, what, where = map(self._columns, (people, elements, groups))
+        return KeyStream(
+            lambda: _core.text_keys(
+                self._sources(), self._layout, who, what, self._threads, groups=where, **by
+            )
+        )
+
     def _values(self, columns: list[str]) -> TextStream:
         asked = self._columns(columns)
         return TextStream(lambda: _core.text_values(self._sources(), self._layout, asked, self._threads))
