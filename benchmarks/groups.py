@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accuracy import expected_loss
+from accuracy import laplace_loss
 from dpdistinct import Contributions, count_distinct, count_distinct_by
 from dpdistinct.group_margins import group_margin
 from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters, choose_bound
@@ -228,7 +228,7 @@ def lost(
         int(b): group_margin(bound=int(b), epsilon=epsilon, beta=BETA, groups=beta_share) for b in set(bounds)
     }
     margins = np.array([margin[int(b)] for b in bounds], dtype=float)
-    return expected_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
+    return laplace_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
 
 
 class Losses:

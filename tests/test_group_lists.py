@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import GroupList, check_labels, label_of, label_sql, parse_groups
+from dpdistinct.group_lists import PERIODS, GroupList, check_labels, label_of, label_sql, parse_groups
 
 
 def labels(groups: Any, **options: Any) -> list[str]:
@@ -168,6 +168,32 @@ def test_duckdb_finds_the_label_of_a_value(value: str, every: Any, expected: str
         table = connection.sql(f"SELECT {value} AS c")
         sql = label_sql('"c"', table.types[0].id, every)
         assert table.project(sql).fetchall() == [(expected,)]
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
+@pytest.mark.parametrize("every", ["day", "week", "month", "year"])
+def test_the_labels_of_all_dates_are_what_strftime_writes(kind: str, every: Any) -> None:
+    odd = [
+        "infinity",
+        "-infinity",
+        "0999-12-31",
+        "1000-01-01",
+        "9999-12-31",
+        "10000-01-01",
+        "1500-03-15 (BC)",
+    ]
+    odd += ["290000-01-01", "0001-01-01", "4000-02-28 (BC)"]
+    odd += [] if kind == "DATE" else ["999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999"]
+    values = ", ".join(f"('{text}'::{kind})" for text in odd)
+    some = f"SELECT ('0900-01-01'::DATE + (i * 97)::INTEGER)::{kind} FROM range(36_000) t(i)"
+    plain = "make_timestamp(epoch_us(x))" if kind == "TIMESTAMPTZ" else "x"
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'Asia/Tokyo'")
+        table = connection.sql(f"FROM (VALUES {values}, (NULL)) t(x) UNION ALL {some}")
+        label = label_sql("x", table.types[0].id, every)
+        differ = f"{label} IS DISTINCT FROM TRY(strftime({plain}, '{PERIODS[every]}'))"
+        assert table.filter(differ).fetchall() == []
+        assert len(table) == len(odd) + 1 + 36_000
 
 
 @pytest.mark.parametrize(

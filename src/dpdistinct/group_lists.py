@@ -149,13 +149,23 @@ def label_sql(column: str, kind: str, every: Every | None) -> str:
             raise ParameterError("every needs a column of dates or timestamps")
         if kind == "timestamp with time zone":
             column = f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
-        return f"TRY(strftime({column}, '{PERIODS[every]}'))"
+        return _period_sql(column, kind, every)
     if kind in TEXT or kind in INTEGERS or kind == "boolean":
         return f"{column}::VARCHAR"
     if kind == "date":
-        return f"TRY(strftime({column}, '{PERIODS['day']}'))"
+        return _period_sql(column, kind, "day")
     hint = '; with every="day", "week", "month" or "year" it can be a timestamp' if kind in TIMES else ""
     raise ParameterError(f"group_by must name columns of text, integers, booleans or dates{hint}")
+
+
+def _period_sql(column: str, kind: str, every: Every) -> str:
+    """The label of a period, by strftime; or, ten times as fast, what a date of four digits begins with."""
+    written = f"TRY(strftime({column}, '{PERIODS[every]}'))"
+    if every == "week" or kind not in ("date", "timestamp", "timestamp with time zone"):
+        return written
+    usual = f"{column} >= DATE '1000-01-01' AND {column} < DATE '10000-01-01'"
+    length = len(label_of(dt.date(2024, 3, 5), every))
+    return f"CASE WHEN {usual} THEN left({column}::DATE::VARCHAR, {length}) ELSE {written} END"
 
 
 def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:

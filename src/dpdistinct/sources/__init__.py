@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpdistinct.errors import ColumnError, FileError, ParameterError, file_name, short, shown, without_context
 from dpdistinct.group_lists import GroupList
@@ -23,6 +23,9 @@ from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_columns
 from dpdistinct.streams import ArrowStream
+
+if TYPE_CHECKING:
+    from dpdistinct.sources.duck import Relation
 
 DATABASE_URLS = ("postgresql://", "postgres://")
 CSV_SUFFIXES = {".csv", ".tsv", ".txt"}
@@ -172,7 +175,7 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
 @contextmanager
 def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
-) -> Iterator[Source]:
+) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
     from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
 
