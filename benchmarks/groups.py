@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accuracy import expected_loss
+from accuracy import laplace_loss
 from dpdistinct import Contributions, count_distinct, count_distinct_by
 from dpdistinct.group_margins import group_margin
 from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters, choose_bound
@@ -150,8 +150,8 @@ def file_of(name: str, suffix: str) -> Path:
     return path
 
 
-def file_table(names: list[str]) -> None:
-    print("Seconds of CPU (and wall), medians of 5, in turns, of whole calls. One count: without groups.\n")
+def file_table(names: list[str], repeat: int) -> None:
+    print(f"Seconds of CPU (and wall) of whole calls, medians of {repeat}. One count: without groups.\n")
     print(head("table", "file", "groups", "method", "one count", "by group", "ratio of CPU", "of wall"))
     for name in names:
         for suffix in ("csv", "parquet"):
@@ -169,7 +169,7 @@ def file_table(names: list[str]) -> None:
                     return count_distinct_by(path, **SIDES, group_by="part", **options)
 
                 count(), by_group()  # constants are cached
-                pairs = [(timed(count)[1], timed(by_group)[1]) for _ in range(5)]
+                pairs = [(timed(count)[1], timed(by_group)[1]) for _ in range(repeat)]
                 one, many = (
                     Seconds(*map(median, zip(*times, strict=True))) for times in zip(*pairs, strict=True)
                 )
@@ -228,7 +228,7 @@ def lost(
         int(b): group_margin(bound=int(b), epsilon=epsilon, beta=BETA, groups=beta_share) for b in set(bounds)
     }
     margins = np.array([margin[int(b)] for b in bounds], dtype=float)
-    return expected_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
+    return laplace_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
 
 
 class Losses:
@@ -335,6 +335,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", help="default: all")
     parser.add_argument("--files", action="store_true", help="the times of whole calls")
+    parser.add_argument("--repeat", type=int, default=5, help="how often a file is read each way")
     parser.add_argument("--keys", action="store_true", help="the times from keys in memory")
     parser.add_argument("--accuracy", action="store_true", help="the losses")
     options = parser.parse_args()
@@ -344,7 +345,7 @@ def main() -> None:
 
     everything = not (options.files or options.keys or options.accuracy)
     if options.files or everything:
-        file_table(named(TIMED))
+        file_table(named(TIMED), options.repeat)
     if options.keys or everything:
         key_table(named(TIMED))
     if options.accuracy or everything:

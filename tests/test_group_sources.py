@@ -145,11 +145,8 @@ def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
 @pytest.mark.parametrize("one_group", [False, True])
 def test_every_table_gives_the_same_counts_at_every_bound(one_group: bool, tmp_path: Path) -> None:
     how = BY_BOTH | {"one_group_per_person": one_group}
-    curves = [
-        curve_of(write(visits(), tmp_path), how, resources)[0]
-        for write in SOURCES.values()
-        for resources in (IN_MEMORY, ON_DISK)
-    ]
+    tables = [write(visits(), tmp_path) for write in SOURCES.values()]
+    curves = [curve_of(table, how, resources)[0] for table in tables for resources in (IN_MEMORY, ON_DISK)]
     assert all((curve == curves[0]).all() for curve in curves)
     assert curves[0].sum() > 0
 

@@ -207,7 +207,7 @@ def test_groups_are_the_same_in_blocks_of_any_size(block: int, tmp_path: Path) -
     assert isinstance(query.groups, GroupList)
     by: dict[str, Any] = {
         "every": [0],
-        "labels": [_core.label_key(x) for x in query.groups.labels],
+        "labels": query.groups.labels,
         "bits": 2,
     }
     with opened(path, query) as source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ from dpdistinct.groups import (
     grouped_greedy_curve_of_parts,
     pair_keys,
 )
+from dpdistinct.resources import check_resources
+from dpdistinct.sources.duck import sorted_on_disk
 from grouped import group_of, grouped, private_pairs
 from keyed import batch_of, rows_of, shape_of, sorted_batch_of
 from strategies import Row, tables
@@ -109,6 +112,29 @@ def test_one_group_for_each_person_keeps_the_pairs_of_their_first_group(rows: li
         for bound in (1, 2, 3, 50):
             assert exact[group].at(bound) == matching_curve(alone, threads=1).at(bound)
             assert greedy[group].at(bound) == greedy_curve(alone).at(bound)
+
+
+def test_sorted_on_disk_everybody_keeps_the_pairs_of_their_first_group_too() -> None:
+    """Of people in several groups, with keys of all 64 bits, whose signs DuckDB sees."""
+    dice = np.random.default_rng(8)
+    who = dice.integers(0, 60, 2_000)
+    people = dice.integers(-(2**63), 2**63, 60)[who]
+    hashes = dice.integers(0, 2**64, 300, np.uint64)[dice.integers(0, 300, 2_000)]
+    keys = pair_keys(hashes, np.maximum(dice.integers(0, GROUPS, 2_000), who % GROUPS), bits=2).view(np.int64)
+    signed = pa.table({"person": people, "element": keys})
+    in_memory = GroupedContributions.from_grouped_parts(
+        [signed], groups=GROUPS, threads=1, one_group_per_person=True
+    )
+    assert (grouped_greedy_curve(in_memory, [1]).truth() > 0).all()
+    assert in_memory.pairs < len(set(zip(people.tolist(), keys.tolist(), strict=True))) - 500
+    with sorted_on_disk(signed, check_resources(memory_limit="500MB"), first_group=2) as stream:
+        on_disk = grouped_greedy_curve_of_parts(
+            [stream], groups=GROUPS, bounds=EVERY, one_group_per_person=True
+        )
+    for bound in EVERY:
+        assert on_disk.at(bound).tolist() == grouped_greedy_curve(in_memory, EVERY).at(bound).tolist()
+    exact = curves_of_single_groups(in_memory, exact=False, bounds=EVERY)
+    assert [on_disk.curve(g).at(7) for g in range(GROUPS)] == [curve.at(7) for curve in exact]
 
 
 @given(tables, st.integers(0, 3), st.integers(1, 5))

@@ -184,6 +184,21 @@ Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std
     return to_numpy(std::move(kept));
 }
 
+// The key of a label some of whose columns are dates: texts, and days as Arrow has them.
+std::uint64_t label_key_of(nb::handle parts) {
+    std::uint64_t key = label_salt();
+    for (nb::handle part : parts) {
+        if (nb::isinstance<nb::str>(part)) {
+            const auto text = nb::cast<std::string>(part);
+            key = xxh64(text.data(), text.size(), key);
+        } else {
+            const auto day = nb::cast<std::int32_t>(part);
+            key = xxh64(&day, sizeof day, key);
+        }
+    }
+    return key;
+}
+
 std::array<Counts, 3> balanced_loads_by_group(const Graph& graph, unsigned threads) {
     Interrupt interrupt = python_interrupt();
     GroupLoads found;
@@ -206,13 +221,15 @@ NB_MODULE(_core, m) {
     m.def(
         "key_stream",
         [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
-           const std::vector<int>& groups, const std::vector<std::uint64_t>& labels, int bits) {
-            return owning_capsule(keys_of(stream_of(values), people, elements, {groups, labels, bits}),
-                                  "arrow_array_stream");
+           const std::vector<int>& groups, const std::vector<Label>& labels, int bits,
+           const std::vector<std::uint64_t>& label_keys) {
+            GroupKeys by{groups, GroupNumbers(labels, bits, label_keys)};
+            return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by)), "arrow_array_stream");
         },
         "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
-        "labels"_a = std::vector<std::uint64_t>(), "bits"_a = 0);
+        "labels"_a = std::vector<Label>(), "bits"_a = 0, "label_keys"_a = std::vector<std::uint64_t>());
     m.def("label_key", &label_key, "label"_a);
+    m.def("label_key_of", &label_key_of, "parts"_a);
     m.def(
         "python_stream",
         [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
@@ -260,7 +277,7 @@ NB_MODULE(_core, m) {
         "text_keys",
         [](nb::handle sources, nb::handle layout, nb::handle people, nb::handle elements, unsigned threads,
            std::size_t block, std::size_t longest_row, nb::handle groups, const std::vector<int>& every,
-           const std::vector<std::uint64_t>& labels, int bits, std::shared_ptr<OtherDates> others) {
+           const std::vector<Label>& labels, int bits, std::shared_ptr<OtherDates> others) {
             TextArguments given(sources, layout, {people, groups, elements}, threads, block, longest_row);
             if (every.size() != nb::len(groups) || bits < 0 || bits > 32) throw std::invalid_argument("groups wrong");
             TextGroups by{{}, GroupNumbers(labels, bits), std::move(others)};
@@ -274,7 +291,7 @@ NB_MODULE(_core, m) {
         },
         "sources"_a, "layout"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
         "longest_row"_a = kLongestRow, "groups"_a = nb::make_tuple(), "every"_a = std::vector<int>(),
-        "labels"_a = std::vector<std::uint64_t>(), "bits"_a = 0, "others"_a.none() = nb::none());
+        "labels"_a = std::vector<Label>(), "bits"_a = 0, "others"_a.none() = nb::none());
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)

@@ -84,10 +84,12 @@ struct MakeKeys {
                     return;
                 }
                 add(label, text);
-                add(pair, text);
             }
+            const Group* const group = groups > 0 ? by.groups.find(label) : nullptr;
+            if (groups > 0 && !group) return;
+            if (group) pair = group->pair;
             for (; i < fields.size(); ++i) add(pair, *fields[i]);
-            if (groups > 0 && !by.numbers.put(label, pair)) return;
+            if (group) pair = by.groups.key(*group, pair);
             keys[0].push_back(person);
             keys[1].push_back(pair);
         });

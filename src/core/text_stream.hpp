@@ -40,7 +40,7 @@ struct OtherDates {
 // The columns of a group's label, which stand between those that say who and those that say what.
 struct TextGroups {
     std::vector<Every> every;  // of each column
-    GroupNumbers numbers;
+    GroupNumbers groups;
     std::shared_ptr<OtherDates> others;
 };
 

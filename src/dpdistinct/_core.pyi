@@ -39,10 +39,12 @@ def key_stream(
     people: Sequence[int],
     elements: Sequence[int],
     groups: Sequence[int] = ...,
-    labels: Sequence[int] = ...,
+    labels: Sequence[Sequence[str]] = ...,
     bits: int = ...,
+    label_keys: Sequence[int] = ...,
 ) -> Any: ...
 def label_key(label: Sequence[str]) -> int: ...
+def label_key_of(parts: Sequence[str | int]) -> int: ...
 def key_of_nothing(side: int) -> int: ...
 def add_column(column: Any, keys: NDArray[np.uint64], complete: NDArray[np.uint8]) -> None: ...
 def python_stream(
@@ -97,7 +99,7 @@ def text_keys(
     longest_row: int = ...,
     groups: Sequence[TextColumn] = ...,
     every: Sequence[int] = ...,  # of each column of groups: its place in group_lists.Every from 1 on; 0: none
-    labels: Sequence[int] = ...,
+    labels: Sequence[Sequence[str]] = ...,
     bits: int = ...,
     others: OtherDates | None = ...,
 ) -> Any: ...

@@ -78,7 +78,7 @@ class GroupedText(TextSource):
             *self._sides(query),
             self._groups(query),
             every=[RULES[every] for every in query.groups.every],
-            labels=[_core.label_key(label) for label in labels],
+            labels=labels,
             bits=bits,
             others=others,
         )
