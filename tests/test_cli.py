@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,7 +190,22 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     assert refused(run(command, "visits.xlsx", *ASKED), "visits.xlsx has no known ending; use .csv")
     assert refused(run(command, "visits", *ASKED), "no file matches visits")
     assert refused(run(command, ".", *ASKED, "--sql", "FROM dat"), "")
-    assert refused(run(command, "https://example.org/visits.csv", *ASKED), "no file matches https://")
+
+
+@pytest.mark.parametrize(
+    ("place", "way_out"),
+    [
+        ("https://u:SECRET@example.org/visits.csv", "download the file first"),
+        ("s3://bucket/SECRET.parquet", "is read by Spark alone (engine spark)"),
+        ("mysql://u:SECRET@host/shop", "name a file, or a postgresql:// database"),
+        ("-", "standard input is not read"),
+    ],
+)
+def test_what_is_no_file_here_is_told_what_to_do(run: Run, place: str, way_out: str) -> None:
+    for command in ("count", "explore"):
+        outcome = run(command, place, *ASKED)
+        assert refused(outcome, way_out, status=3)
+        assert "SECRET" not in outcome.err
 
 
 # What a stranger types
@@ -241,6 +258,8 @@ def test_help_is_what_you_get_for_nothing(run: Run) -> None:
         assert outcome == run(*arguments, "--help")
         assert outcome.status == 0
         assert "Commands:" in outcome.out
+    assert run("-h") == run("--help")
+    assert run("count", "-h") == run("count", "--help")
     assert run("--version").out == f"dpdistinct {dpdistinct.__version__}\n"
 
 
@@ -513,7 +532,69 @@ def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
             text=True,
             cwd=folder,
         )
-    assert refused(Outcome(result.returncode, "", result.stderr))
+    assert refused(Outcome(result.returncode, "", result.stderr), "the disk is full", status=1)
+
+
+def test_a_disk_without_room_for_temporary_files_is_told_as_such(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    for text in (
+        "IO Error: Could not write SECRET: No space left on device",
+        "failed to offload data block; this limit was set by the 'max_temp_directory_size' setting",
+    ):
+
+        def fail(*_: object, text: str = text) -> None:
+            raise duckdb.OutOfMemoryException(text)
+
+        monkeypatch.setattr("dpdistinct.sources.duck.on_a_thread", fail)
+        disk = ["--method", "greedy", "--memory-limit", "1GB"]
+        outcome = run("count", "visits.csv", *ASKED, *disk)
+        assert refused(outcome, "no room is left for temporary files", "temp_directory", status=3)
+        assert "SECRET" not in outcome.err
+
+
+def test_a_ledger_on_a_full_disk_is_told_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "SECRET")
+
+    monkeypatch.setattr("dpdistinct.ledger.make_file", fail)
+    outcome = run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
+    assert refused(outcome, "budget.db cannot be written: its disk is full", status=4)
+    assert "SECRET" not in outcome.err
+
+
+@pytest.mark.parametrize("columns", [60, 100, 160])
+def test_help_is_as_wide_as_the_terminal(run: Run, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = run("count", "--help").out.partition("Examples:")[0].splitlines()
+    assert columns - 20 < max(map(len, lines)) <= columns
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["co"], ["count"]),
+        (["count", "--me"], ["--method", "--mechanism", "--memory-limit"]),
+        (["count", "--method", "gr"], ["greedy"]),
+        (["ledger", "re"], ["reopen"]),
+    ],
+)
+def test_bash_completes_commands_options_and_choices(typed: list[str], offered: list[str]) -> None:
+    words = ["dpdistinct", *typed]
+    script = (
+        'eval "$(_DPDISTINCT_COMPLETE=source_bash dpdistinct)"\n'
+        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(typed)}\n"
+        '_dpdistinct_completion dpdistinct; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=os.environ | {"PATH": path}
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert sorted(result.stdout.split()) == sorted(offered)
 
 
 def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ LAYERS = [
     "group_plots terminal",
     "cli_common demo",
     "cli_ledger cli_count",
-    "cli_explore",
+    "cli_explore cli_plan",
     "cli",
     "__main__",
 ]
@@ -44,6 +44,7 @@ UPWARDS = {
     ("sources.values", "sources.frames"),  # from_pairs takes pandas and Polars series
     ("ledger", "release"),  # Ledger.release, for callers who bring a function of their own
     ("grouped_release", "group_plots"),  # GroupedRelease.plot
+    ("report", "plots"),  # Exploration.plot
 }
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
     from dpdistinct.release import Release
+    from dpdistinct.report import plan
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,7 @@ _HOMES = {
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
     "release": ("Release",),
+    "report": ("plan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -56,6 +58,7 @@ __all__ = [
     "greedy_curve_of_sorted",
     "make_count_distinct",
     "matching_curve",
+    "plan",
     "read",
     "sampling_curve",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,11 @@ import typer
 from dpdistinct.errors import ParameterError, shown
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def choices(*names: str) -> Callable[[], list[str]]:
+    """What a shell offers for an option of a closed set."""
+    return lambda: list(names)
 
 
 def examples(*commands: str) -> str:

@@ -79,3 +79,9 @@ class Contributions:
 
     def __repr__(self) -> str:
         return "<Contributions: private>"
+
+    def _repr_html_(self) -> str:
+        return (
+            "<p><strong>Contributions</strong>: who holds what. It is private, so nothing of it is shown; "
+            "ask <code>dpdistinct.count_distinct(contributions)</code> for an answer to publish.</p>"
+        )

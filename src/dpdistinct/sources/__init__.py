@@ -99,6 +99,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         with postgresql(places[0], query) as database, _grouped(database, query, resources) as ready:
             yield ready
         return
+    for place in places:
+        _refuse_elsewhere(place)
     paths = [path for place in places for path in _matches(place)]
     suffix = suffix_of(paths[0])
     if any(suffix_of(path) != suffix for path in paths):
@@ -131,6 +133,25 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         raise FileError(
             f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite"
         )
+
+
+def _refuse_elsewhere(place: str) -> None:
+    """What is no file of this machine. An address is not shown: it may hold a password."""
+    if place == "-":
+        raise FileError(
+            "standard input is not read, because its kind is not known and a file may be read twice; save "
+            "it first: cat > rows.csv"
+        )
+    scheme, mark, _ = place.partition("://")
+    if not mark or os.path.exists(place):
+        return
+    if scheme.lower() in ("http", "https", "ftp"):
+        raise FileError(f"{scheme}:// is not fetched; download the file first: curl -O URL")
+    if scheme.lower() in ("s3", "s3a", "gs", "abfs", "abfss", "hdfs"):
+        raise FileError(
+            f"{scheme}:// is read by Spark alone (engine spark); else copy the file to this machine first"
+        )
+    raise FileError(f"{short(scheme)}:// is not known here; name a file, or a postgresql:// database")
 
 
 @contextmanager
