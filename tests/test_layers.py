@@ -32,7 +32,7 @@ LAYERS = [
     "report grouped_release spark",
     "plots counting grouping",
     "group_plots terminal",
-    "cli_common demo",
+    "cli_common demo progress",
     "cli_ledger cli_count",
     "cli_explore cli_plan",
     "cli",

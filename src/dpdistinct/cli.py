@@ -1,8 +1,8 @@
 """The command line: open, call, print. Everything else is in the package.
 
 Standard output has the answer and nothing else; progress goes to standard error, only on a
-terminal, and names steps, never numbers of the data. Exit status 0, or one line and a status of its
-own for each kind of failure (status_of).
+terminal, and shows the step, bytes of the files and the time, never numbers of the data. Exit status 0,
+or one line and a status of its own for each kind of failure (status_of).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -227,7 +228,7 @@ def count(
     options = dict(locals())
     from dpdistinct.cli_count import run_count
 
-    with _progress("counting") as step:
+    with _progress("opening", data) as step:
         print_answer = run_count(options, step)
     print_answer()
 
@@ -285,7 +286,7 @@ def explore(
     options = dict(locals())
     from dpdistinct.cli_explore import run_explore
 
-    run_explore(options, _progress)
+    run_explore(options, partial(_progress, places=data))
 
 
 @app.command(epilog=examples("demo"))
@@ -297,15 +298,16 @@ def demo() -> None:
 
 
 @contextmanager
-def _progress(first: str) -> Iterator[Any]:
-    """A spinner with the name of the step, on a terminal only."""
-    if not sys.stderr.isatty():
+def _progress(first: str, places: Sequence[str] = ()) -> Iterator[Callable[[str], None]]:
+    """The step, the share of the files that is read, and the time; on a terminal only."""
+    verbose = "logging" in sys.modules and sys.modules["logging"].getLogger("dpdistinct").isEnabledFor(20)
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or verbose:
         yield lambda step: None
         return
-    from rich.console import Console
+    from dpdistinct.progress import Progress
 
-    with Console(stderr=True).status(first) as status:
-        yield status.update
+    with Progress(first, places) as progress:
+        yield progress
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def ask_groups(
     """Check, debit, read, curve, mechanism; and how it was paid for, if it was."""
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)
-        compute = partial(_answer, source, query, parameters, resources)
+        compute = partial(_answer, source, query, parameters, resources, progress)
         if payment is None:
             return compute(), None
         question = query.identity(exact_names=getattr(source, "exact_names", False))
@@ -119,12 +119,16 @@ def ask_groups(
 
 
 def _answer(
-    source: Source, query: Query, parameters: GroupParameters, resources: Resources
+    source: Source,
+    query: Query,
+    parameters: GroupParameters,
+    resources: Resources,
+    progress: Callable[[str], None],
 ) -> GroupedRelease:
     warm_up()
-    with logged("reading"):
+    with logged("reading", progress):
         table, names = read_groups(source, query, parameters, resources)
-    with logged(f"drawing: {parameters.counting.mechanism}"):
+    with logged(f"solving and drawing: {parameters.counting.mechanism}", progress):
         return release_groups(
             table,
             parameters,
