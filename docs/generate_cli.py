@@ -15,8 +15,9 @@ INTRODUCTION = """# The command line
 
 This page is what `--help` prints, made by `docs/generate_cli.py`.
 
-Standard output has the answer and nothing else. Progress goes to standard error, only on a terminal,
-and names steps, never numbers of the data. A failure is one line on standard error (with `--json` a JSON
+Standard output has the answer and nothing else. Progress goes to standard error, only on a terminal:
+one line with the step, the share of the files' bytes that is read (CSV, TSV, JSON lines) and the time, never
+numbers of the data. A failure is one line on standard error (with `--json` a JSON
 object) and one of these exit statuses. No message quotes the data.
 
 | status | meaning |
@@ -31,6 +32,8 @@ object) and one of these exit statuses. No message quotes the data.
 Defaults for `ledger`, `epsilon`, `beta`, `memory_limit`, `temp_directory` and `threads` may stand in
 `./dpdistinct.toml`, or else in `~/.config/dpdistinct.toml`. An option comes first, then an environment
 variable, then the file.
+
+`dpdistinct --install-completion` makes bash, zsh or fish complete commands, options and choices.
 
 [inputs.md](inputs.md) says what can be read, [ledger.md](ledger.md) how a budget is kept, and
 [privacy.md](privacy.md) what is protected.

@@ -462,11 +462,20 @@ def test_the_module_is_the_command(folder: Path) -> None:
         assert (result.returncode, result.stderr) == (0, "")
 
 
-def on_a_terminal(arguments: list[str], folder: Path, interrupt_after: float | None = None) -> Outcome:
+def on_a_terminal(
+    arguments: list[str],
+    folder: Path,
+    interrupt_after: float | None = None,
+    more: dict[str, str] | None = None,
+) -> Outcome:
     """The command with standard error on a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs, cwd=folder
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=folder,
+        env=os.environ | {"TERM": "xterm"} | (more or {}),
     ) as process:
         os.close(theirs)
         if interrupt_after is not None:
@@ -487,12 +496,45 @@ def on_a_terminal(arguments: list[str], folder: Path, interrupt_after: float | N
 ENDLESS = "SELECT i % 1000 AS user_id, i AS url FROM data, range(4000000000) t(i)"
 
 
-def test_progress_on_a_terminal_names_steps_and_no_numbers(folder: Path) -> None:
+def test_a_short_run_shows_no_progress_or_leaves_nothing_of_it(folder: Path) -> None:
     outcome = on_a_terminal(["count", "visits.csv", *ASKED, "--threads", "1"], folder)
     assert re.fullmatch(SENTENCE, outcome.out)
-    assert "counting" in outcome.err
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", outcome.err)
-    assert not re.search(r"\d", shown)
+    assert outcome.err == "" or outcome.err.endswith("\r\x1b[K")
+
+
+def test_progress_on_a_terminal_is_one_line_of_steps_and_time_erased_at_the_end(folder: Path) -> None:
+    arguments = ["count", "visits.csv", *ASKED, "--sql", ENDLESS]
+    outcome = on_a_terminal(arguments, folder, interrupt_after=3)
+    *shown, last = outcome.err.split("\r\x1b[K")
+    assert last == "dpdistinct: interrupted\r\n"
+    assert re.fullmatch(r"reading, \d s", shown[-1])
+    for text in shown:
+        assert re.fullmatch(r"|(opening|reading), \d s", text)
+
+
+@pytest.mark.parametrize("off", [{"TERM": "dumb"}, {}])
+def test_progress_gives_way_to_words_and_dumb_terminals(folder: Path, off: dict[str, str]) -> None:
+    first = [] if off else ["--verbose"]
+    arguments = [*first, "count", "visits.csv", *ASKED, "--sql", ENDLESS]
+    outcome = on_a_terminal(arguments, folder, interrupt_after=2, more=off)
+    assert outcome.err == "dpdistinct: interrupted\r\n"
+
+
+def test_a_terminal_gets_no_word_cut_in_two(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    result = subprocess.run(
+        [*COMMAND, "plan", "--bound", "5"],
+        stdout=theirs,
+        env=os.environ | {"COLUMNS": "60"},
+        check=True,
+    )
+    os.close(theirs)
+    lines = os.read(ours, 10_000).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert result.returncode == 0
+    words = lines.partition("\n\n")[0].split("\n")
+    assert words[0] == "The limit per person is how many elements one person may"
+    assert max(map(len, words)) <= 60
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -20,7 +20,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import dpdistinct
-from dpdistinct.cli_common import Json, choices, defaults, examples
+from dpdistinct.cli_common import Json, choices, defaults, examples, say
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError, is_full_disk
 
@@ -294,7 +294,7 @@ def demo() -> None:
     """A small table of people and the sites they visited: one private answer, and what lies behind it."""
     from dpdistinct.demo import run_demo
 
-    run_demo(typer.echo)
+    run_demo(say)
 
 
 @contextmanager
