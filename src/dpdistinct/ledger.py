@@ -93,6 +93,13 @@ class Ledger:
     against accidents, not against somebody who edits the file or puts back an older one.
 
     `who` is the name in the history, where None stands for the user's name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/budget.db")
+    ...     ledger.create("visits", 3)
+    ...     print(ledger.show()[0].left)
+    epsilon 3
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
