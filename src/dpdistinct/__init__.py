@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpdistinct.reading import read
     from dpdistinct.release import Release
     from dpdistinct.report import plan
+    from dpdistinct.wording import PrivacyWarning
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOMES = {
     "reading": ("read",),
     "release": ("Release",),
     "report": ("plan",),
+    "wording": ("PrivacyWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -50,6 +52,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "ParameterError",
+    "PrivacyWarning",
     "Release",
     "RequestError",
     "count_distinct",
