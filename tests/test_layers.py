@@ -34,10 +34,11 @@ LAYERS = [
     "check_rows",
     "checking",
     "plots counting grouping",
-    "group_plots terminal",
-    "cli_common demo",
+    "group_plots cli_common progress",
+    "terminal",
+    "demo",
     "cli_ledger cli_count cli_check",
-    "cli_explore",
+    "cli_explore cli_plan",
     "cli",
     "__main__",
 ]
@@ -47,6 +48,7 @@ UPWARDS = {
     ("sources.values", "sources.frames"),  # from_pairs takes pandas and Polars series
     ("ledger", "release"),  # Ledger.release, for callers who bring a function of their own
     ("grouped_release", "group_plots"),  # GroupedRelease.plot
+    ("report", "plots"),  # Exploration.plot
 }
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
     from dpdistinct.release import Release
+    from dpdistinct.report import plan
+    from dpdistinct.wording import PrivacyWarning
 
 __version__ = "0.1.0"
 
@@ -36,6 +38,8 @@ _HOMES = {
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
     "release": ("Release",),
+    "report": ("plan",),
+    "wording": ("PrivacyWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -53,6 +57,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "ParameterError",
+    "PrivacyWarning",
     "Release",
     "RequestError",
     "check",
@@ -62,6 +67,7 @@ __all__ = [
     "greedy_curve_of_sorted",
     "make_count_distinct",
     "matching_curve",
+    "plan",
     "read",
     "sampling_curve",
 ]

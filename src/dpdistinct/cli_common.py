@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +33,20 @@ Quotes = Annotated[
     typer.Option("--quotes/--no-quotes", help="Of CSV: whether the program that wrote it quotes fields."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def choices(*names: str) -> Callable[[], list[str]]:
+    """What a shell offers for an option of a closed set."""
+    return lambda: list(names)
+
+
+def say(text: str) -> None:
+    """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = (textwrap.wrap(line, width, break_on_hyphens=False) or [""] for line in text.split("\n"))
+        text = "\n".join(part for parts in lines for part in parts)
+    typer.echo(text)
 
 
 def examples(*commands: str) -> str:

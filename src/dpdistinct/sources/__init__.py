@@ -108,6 +108,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         with postgresql(places[0], query) as database, _grouped(database, query, resources) as ready:
             yield ready
         return
+    for place in places:
+        _refuse_elsewhere(place)
     paths = [path for place in places for path in _matches(place)]
     suffix = kind_of(paths, query)
     if query.layout.for_csv and suffix not in CSV_SUFFIXES:
@@ -145,6 +147,25 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             f"{file_name(paths[0])} has no known ending (.csv, .tsv, .jsonl, .parquet, .duckdb, .sqlite); "
             "say what it is: --format csv, or format='csv'; there are csv, tsv, jsonl and parquet"
         )
+
+
+def _refuse_elsewhere(place: str) -> None:
+    """What is no file of this machine. An address is not shown: it may hold a password."""
+    if place == "-":
+        raise FileError(
+            "standard input is not read, because its kind is not known and a file may be read twice; save "
+            "it first: cat > rows.csv"
+        )
+    scheme, mark, _ = place.partition("://")
+    if not mark or os.path.exists(place):
+        return
+    if scheme.lower() in ("http", "https", "ftp"):
+        raise FileError(f"{scheme}:// is not fetched; download the file first: curl -O URL")
+    if scheme.lower() in ("s3", "s3a", "gs", "abfs", "abfss", "hdfs"):
+        raise FileError(
+            f"{scheme}:// is read by Spark alone (engine spark); else copy the file to this machine first"
+        )
+    raise FileError(f"{short(scheme)}:// is not known here; name a file, or a postgresql:// database")
 
 
 @contextmanager
