@@ -175,6 +175,12 @@ def test_the_command_reads_what_check_read(delimiter: str, name: str, comment: s
     assert ("--comment '#'" in found.command) == bool(comment)
 
 
+def test_a_header_that_looks_like_a_comment_is_one_where_its_names_are_asked_for(tmp_path: Path) -> None:
+    found = check(write(tmp_path, "#user url\n1 x\n2 x\n", "t.log"), person="#user", element="url")
+    assert (found.people, found.elements) == (2, 1)
+    assert "--comment" not in found.command
+
+
 def test_without_columns_it_shows_those_to_choose_from(tmp_path: Path) -> None:
     found = check(write(tmp_path, "user id,url\na,x\nb,\n"))
     assert found.columns == {"user id": "text", "url": "text"}

@@ -65,6 +65,7 @@ def defaults() -> dict[str, Any]:
     return {
         "count": texts,
         "explore": reading,
+        "check": reading,
         "plan": planning,
         "ledger": dict.fromkeys(commands, ledgers),
     }

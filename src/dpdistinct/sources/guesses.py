@@ -69,7 +69,8 @@ def look_at_layout(path: str, layout: Layout, encoding: str, asked: list[str], f
     asked: the columns in question; first: the delimiter that the name suggests.
     """
     lines = _first_lines(path, encoding)
-    if layout.comment is None and lines:
+    is_header = bool(asked) and bool(lines) and all(name.lower() in lines[0].lower() for name in asked)
+    if layout.comment is None and lines and not is_header:
         found = next((prefix for prefix in COMMENTS if lines[0].startswith(prefix)), None)
         layout = replace(layout, comment=found)
     rows = [line for line in lines if line and not (layout.comment and line.startswith(layout.comment))]

@@ -95,6 +95,8 @@ class TextSource:
                 f"no column {shown(name)}; without a header, columns are numbers from 1, "
                 "or have the names that `columns` gives them, in order"
             )
+        if NUMBER.fullmatch(name) and name not in self.columns:
+            raise ColumnError(f"no column {name}; columns have numbers where there is no header: --no-header")
         return find_column(name, self.columns, self.text)
 
 
