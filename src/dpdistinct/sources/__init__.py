@@ -155,8 +155,8 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
             "columns must be named for sql over JSON lines and files without a header: "
             "columns=['user', 'url'], or --column user --column url"
         )
-    source = TextSource(text_files(paths, suffix, query, resources))
-    files = source.files
+    files = text_files(paths, suffix, query, resources)
+    source = TextSource(files)
     if query.sql is None and not query.group_by:
         yield source
         return
