@@ -9,6 +9,7 @@ import codecs
 import re
 from dataclasses import dataclass, replace
 
+from dpdistinct.errors import FileError, file_name
 from dpdistinct.layout import WHITESPACE, Format, Layout, fields_of
 from dpdistinct.sources.blocks import blocks_of, reading
 from dpdistinct.sources.headers import UTF8_MARK, UTF16_MARKS, delimiter_of
@@ -60,6 +61,8 @@ def look_at_format(path: str) -> Format:
         start = next(blocks_of(path, "utf-8"), b"")
     if start.startswith(b"PAR1"):
         return "parquet"
+    if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise FileError(f"{file_name(path)} looks like an Excel or ZIP file; save the rows as CSV or Parquet")
     return "jsonl" if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{") else "csv"
 
 
