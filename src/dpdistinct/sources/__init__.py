@@ -140,8 +140,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         )
     else:
         raise FileError(
-            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite, "
-            "or say what it is: --format csv, tsv, jsonl or parquet"
+            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or "
+            ".sqlite, or say what it is: --format csv, tsv, jsonl or parquet"
         )
 
 
