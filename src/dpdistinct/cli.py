@@ -239,7 +239,10 @@ def count(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """One private answer: a lower bound for the number of distinct elements, with its confidence."""
+    """One private answer: a lower bound for the number of distinct elements, with its confidence.
+
+    Where a file is new to you, `dpdistinct check` shows trusted eyes first what would be read.
+    """
     options = dict(locals())
     from dpdistinct.cli_count import run_count
 

@@ -83,6 +83,7 @@ def defaults() -> dict[str, Any]:
     return {
         "count": texts,
         "explore": reading,
+        "check": reading,
         "plan": planning,
         "ledger": dict.fromkeys(commands, ledgers),
     }

@@ -144,8 +144,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         )
     else:
         raise FileError(
-            f"{file_name(paths[0])} has no known ending (.csv, .tsv, .jsonl, .parquet, .duckdb, .sqlite); "
-            "say what it is: --format csv, or format='csv'; there are csv, tsv, jsonl and parquet"
+            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or "
+            ".sqlite, or say what it is: --format csv, tsv, jsonl or parquet"
         )
 
 
@@ -178,8 +178,8 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
             "columns must be named for sql over JSON lines and files without a header: "
             "columns=['user', 'url'], or --column user --column url"
         )
-    source = TextSource(text_files(paths, suffix, query, resources))
-    files = source.files
+    files = text_files(paths, suffix, query, resources)
+    source = TextSource(files)
     if query.sql is None and not query.group_by:
         yield source
         return
