@@ -34,7 +34,7 @@ LAYERS = [
     "check_rows",
     "checking",
     "plots counting grouping",
-    "group_plots cli_common progress",
+    "group_plots cli_common cli_failure progress",
     "terminal",
     "demo",
     "cli_ledger cli_count cli_check",

@@ -7,15 +7,12 @@ or one line and a status of its own for each kind of failure (status_of).
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -32,10 +29,12 @@ from dpdistinct.cli_common import (
     choices,
     defaults,
     examples,
+    on_terminal,
     say,
 )
+from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, status_of
 from dpdistinct.cli_ledger import Who, ledger_app
-from dpdistinct.errors import DpdistinctError, InputError, ParameterError, is_full_disk
+from dpdistinct.errors import DpdistinctError, is_full_disk
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -246,7 +245,7 @@ def count(
     options = dict(locals())
     from dpdistinct.cli_count import run_count
 
-    with _progress("opening", data) as step:
+    with on_terminal("opening", data) as step:
         print_answer = run_count(options, step)
     print_answer()
 
@@ -309,7 +308,7 @@ def explore(
     options = dict(locals())
     from dpdistinct.cli_explore import run_explore
 
-    run_explore(options, partial(_progress, places=data))
+    run_explore(options, partial(on_terminal, places=data))
 
 
 @app.command(epilog=examples("demo"))
@@ -320,20 +319,7 @@ def demo() -> None:
     run_demo(say)
 
 
-@contextmanager
-def _progress(first: str, places: Sequence[str] = ()) -> Iterator[Callable[[str], None]]:
-    """The step, the share of the files that is read, and the time; on a terminal only."""
-    verbose = "logging" in sys.modules and sys.modules["logging"].getLogger("dpdistinct").isEnabledFor(20)
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or verbose:
-        yield lambda step: None
-        return
-    from dpdistinct.progress import Progress
-
-    with Progress(first, places) as progress:
-        yield progress
-
-
-check_command(app, _progress)
+check_command(app, on_terminal)
 
 
 def main() -> None:
@@ -347,11 +333,11 @@ def main() -> None:
         settings = {} if asks_about_us & set(arguments) else defaults()
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
-        _fail(str(error), status_of(error))
+        fail(str(error), status_of(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f"; see {context.command_path} --help" if context else ""
-        _fail(error.format_message().rstrip(".") + hint, USAGE)
+        fail(error.format_message().rstrip(".") + hint, USAGE)
     except (BrokenPipeError, SystemExit) as ended:
         if isinstance(ended, SystemExit) and not ended.code:  # shell completion
             raise
@@ -359,38 +345,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError:
-        _fail("out of memory; try --memory-limit, or --method greedy", FAILED)
+        fail("out of memory; try --memory-limit, or --method greedy", FAILED)
     except (KeyboardInterrupt, typer.Abort):
         raise KeyboardInterrupt from None  # __main__ knows by which signal
     except OSError as error:
-        _fail(FULL if is_full_disk(error) else INSIDE, FAILED)
+        fail(FULL if is_full_disk(error) else INSIDE, FAILED)
     except Exception:  # its text or its traceback might quote the data
-        _fail(INSIDE, FAILED)
+        fail(INSIDE, FAILED)
     if status == 130:  # what Typer makes of Ctrl-C
         raise KeyboardInterrupt
     sys.exit(status if isinstance(status, int) else 0)
-
-
-FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
-INSIDE = "something went wrong inside; nothing was published"
-FULL = "the answer could not be written: the disk is full; free some space and ask again"
-
-
-def status_of(error: DpdistinctError) -> int:
-    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else."""
-    from dpdistinct.ledger import LedgerError
-
-    kinds = {ParameterError: USAGE, InputError: INPUT, LedgerError: BUDGET}
-    return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
-
-
-KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
-    if "--json" in sys.argv:
-        print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
-    else:
-        print(f"dpdistinct: {line}", file=sys.stderr)
-    sys.exit(status)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +16,13 @@ import typer
 from dpdistinct.errors import ParameterError, shown
 
 FILE_OPTIONS = ("encoding", "format", "delimiter", "comment", "header", "quotes")
-Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        help="Of text files: utf-8, utf-16, cp1252 or latin-1.",
+        autocompletion=lambda: ["utf-8", "utf-16", "cp1252", "latin-1"],
+    ),
+]
 Format = Annotated[
     str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.")
 ]
@@ -87,3 +95,16 @@ def defaults() -> dict[str, Any]:
         "plan": planning,
         "ledger": dict.fromkeys(commands, ledgers),
     }
+
+
+@contextmanager
+def on_terminal(first: str, places: Sequence[str] = ()) -> Iterator[Callable[[str], None]]:
+    """The step, the share of the files that is read, and the time; on a terminal only."""
+    verbose = "logging" in sys.modules and sys.modules["logging"].getLogger("dpdistinct").isEnabledFor(20)
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or verbose:
+        yield lambda step: None
+        return
+    from dpdistinct.progress import Progress
+
+    with Progress(first, places) as progress:
+        yield progress

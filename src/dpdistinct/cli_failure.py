@@ -1,0 +1,34 @@
+"""How a command fails: one line on standard error, and a status that tells the kind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import NoReturn
+
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+
+FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
+INSIDE = "something went wrong inside; nothing was published"
+FULL = "the answer could not be written: the disk is full; free some space and ask again"
+
+
+def status_of(error: DpdistinctError) -> int:
+    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else."""
+    from dpdistinct.ledger import LedgerError
+
+    kinds = {ParameterError: USAGE, InputError: INPUT, LedgerError: BUDGET}
+    return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
+
+
+KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Says it, as JSON where JSON was asked for, and ends."""
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
+    if "--json" in sys.argv:
+        print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
+    else:
+        print(f"dpdistinct: {line}", file=sys.stderr)
+    sys.exit(status)
