@@ -113,7 +113,11 @@ def _answer(question: Question, number: int, given: str | None) -> Any:
     for place, (word, meaning) in enumerate(question.choices.items(), 1):
         typer.echo(f"  {place}  {word:<14}{meaning}", err=True)
     while True:
+        typer.echo("> ", nl=False, err=True)  # input() would write to standard output
+        line = sys.stdin.readline()
+        if not line:
+            raise typer.Abort
         try:
-            return question.check(typer.prompt(">", prompt_suffix=" ", err=True).strip().lower())
+            return question.check(line.strip().lower())
         except ParameterError as error:
             typer.echo(f"  {error}", err=True)

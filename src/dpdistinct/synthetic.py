@@ -22,8 +22,8 @@ def scale_for(*, people: int, elements: int) -> int:
 def made_up_table(*, people: int, elements: int) -> Contributions:
     """Who holds what: so many people and elements, the same table every time.
 
-    Most people hold few elements and a few hold very many. Some elements are known to many people,
-    and about half of them to one person alone.
+    Most people hold few elements and a few hold very many. Some elements are known to many people;
+    unless there are fewer elements than people, nearly half are known to one person alone.
     """
     made_up = np.random.default_rng(SEED)
     reach = np.cumsum(1 + made_up.pareto(TAIL, people))  # where one person's part ends on a long line
