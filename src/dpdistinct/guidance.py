@@ -33,7 +33,7 @@ YEARLY: dict[Audience, dict[Harm, Decimal]] = {
     "public": {"low": Decimal(1), "medium": Decimal("0.5"), "high": Decimal("0.25")},
 }
 OFTEN = {"once": 1, "yearly": 1, "quarterly": 4, "monthly": 12, "weekly": 52, "daily": 365}
-MOST = {"releases": 100_000, "people": 10**10, "elements": 10**12}
+MOST = {"releases": 10_000, "people": 10**10, "elements": 10**12}
 FACTORS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 4)  # the epsilons that are shown, over the proposed one
 BETA = "0.05"
 DRAWN = 25  # answers for each epsilon that is shown
