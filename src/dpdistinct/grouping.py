@@ -20,6 +20,7 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
+from dpdistinct.layout import Format
 from dpdistinct.ledger import Ledger, Stored
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Mechanism, Method, Number
@@ -28,6 +29,7 @@ from dpdistinct.query import Columns, Query, check_query, group_query
 from dpdistinct.reading import goes_by_disk
 from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
+from dpdistinct.wording import warn_of_epsilon
 
 
 def count_distinct_by(
@@ -48,6 +50,11 @@ def count_distinct_by(
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
+    format: Format | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
     memory_limit: str | None = None,
     temp_directory: Path | None = None,
     threads: int | None = None,
@@ -69,7 +76,18 @@ def count_distinct_by(
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
     at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
     """
-    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    query = check_query(
+        person=person,
+        element=element,
+        sql=sql,
+        columns=columns,
+        encoding=encoding,
+        format=format,
+        delimiter=delimiter,
+        comment=comment,
+        header=header,
+        quotes=quotes,
+    )
     query = group_query(
         query, group_by=group_by, groups=groups, every=every, one_group_per_person=one_group_per_person
     )
@@ -84,6 +102,7 @@ def count_distinct_by(
     )
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name)
+    warn_of_epsilon(parameters.counting.epsilon)
     return ask_groups(data, query, parameters, resources, payment)[0]
 
 
