@@ -34,6 +34,7 @@ from dpdistinct.cli_common import (
     examples,
     say,
 )
+from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError, is_full_disk
 
@@ -334,6 +335,7 @@ def _progress(first: str, places: Sequence[str] = ()) -> Iterator[Callable[[str]
 
 
 check_command(app, _progress)
+guide_command(app)
 
 
 def main() -> None:
