@@ -211,7 +211,7 @@ def test_groups_are_the_same_in_blocks_of_any_size(block: int, tmp_path: Path) -
         "bits": 2,
     }
     with opened(path, query) as source:
-        stream = source.files.grouped_keys(
+        stream = source._files.grouped_keys(
             ["user"], ["site"], ["country"], **by, others=_core.OtherDates(), block=block
         )
         ours = keys_of(stream)

@@ -33,6 +33,7 @@ from dpdistinct.cli_common import (
     say,
 )
 from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, status_of
+from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, is_full_disk
 
@@ -320,6 +321,7 @@ def demo() -> None:
 
 
 check_command(app, on_terminal)
+guide_command(app)
 
 
 def main() -> None:

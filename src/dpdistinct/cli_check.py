@@ -65,6 +65,6 @@ def check_command(app: typer.Typer, progress: Any) -> None:
             options.pop(name, None)
         from dpdistinct.checking import check as look
 
-        with progress("reading"):
+        with progress("reading", data):
             found = look(data, **options)
         typer.echo(found.to_json() if as_json else str(found))

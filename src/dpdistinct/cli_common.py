@@ -15,16 +15,26 @@ import typer
 
 from dpdistinct.errors import ParameterError, shown
 
+
+def choices(*names: str) -> Callable[[], list[str]]:
+    """What a shell offers for an option of a closed set."""
+    return lambda: list(names)
+
+
 FILE_OPTIONS = ("encoding", "format", "delimiter", "comment", "header", "quotes")
 Encoding = Annotated[
     str,
     typer.Option(
         help="Of text files: utf-8, utf-16, cp1252 or latin-1.",
-        autocompletion=lambda: ["utf-8", "utf-16", "cp1252", "latin-1"],
+        autocompletion=choices("utf-8", "utf-16", "cp1252", "latin-1"),
     ),
 ]
 Format = Annotated[
-    str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.")
+    str | None,
+    typer.Option(
+        help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.",
+        autocompletion=choices("csv", "tsv", "jsonl", "parquet"),
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -41,11 +51,6 @@ Quotes = Annotated[
     typer.Option("--quotes/--no-quotes", help="Of CSV: whether the program that wrote it quotes fields."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def choices(*names: str) -> Callable[[], list[str]]:
-    """What a shell offers for an option of a closed set."""
-    return lambda: list(names)
 
 
 def say(text: str) -> None:

@@ -74,7 +74,7 @@ class GroupedText(TextSource):
 
     def _keys_by_group(self, query: Query, labels: Labels, bits: int, others: _core.OtherDates) -> KeyStream:
         assert isinstance(query.groups, GroupList)
-        return self.files.grouped_keys(
+        return self._files.grouped_keys(
             *self._sides(query),
             self._groups(query),
             every=[RULES[every] for every in query.groups.every],
