@@ -299,13 +299,13 @@ def explore(
     comment: Comment = None,
     header: Header = True,
     quotes: Quotes = True,
-    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this .png or .svg file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")] = None,
     as_json: Json = False,
     memory_limit: MemoryLimit = None,
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """NOT PRIVATE, for trusted eyes: the exact curves and how each mechanism would do, or counts by group."""
+    """NOT PRIVATE, for trusted eyes: what each limit per person keeps, how mechanisms would do; or groups."""
     options = dict(locals())
     from dpdistinct.cli_explore import run_explore
 
