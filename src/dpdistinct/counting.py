@@ -47,7 +47,7 @@ def count_distinct(
     same question about the same input is one request: asked again, it gets the stored answer, and
     nothing is spent. request_id tells apart requests that are to be paid for each; data_name is the
     name of data that are no files. series: later answers of one series use the bound that the first
-    one published, with all of epsilon for the count, so that they can be compared (docs/ledger.md).
+    one published, with all of epsilon for the count, so that they can be compared (docs/series.md).
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta
