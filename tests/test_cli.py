@@ -28,8 +28,10 @@ from dpdistinct.noise import laplace_margin
 COMMAND = [sys.executable, "-m", "dpdistinct"]
 ASKED = ["--person", "user_id", "--element", "url"]
 SENTENCE = (
-    r"At least [\d,]+ distinct values of url, with 95% confidence \(best estimate -?[\d,]+\)\. "
-    r"Privacy: epsilon = 1 for each person, whatever they did\.\n"
+    r"At least [\d,]+ distinct values of url, with 95% confidence\. \(The noisy count behind this is "
+    r"[\d,]+\. It counts at most [\d,]+ values? for each person, so the truth may be far higher\.\) Privacy: "
+    r"this answer alone costs each person epsilon = 1: whoever is 50% sure that somebody is in the table can "
+    r"become at most 73% sure by it\.\n"
 )
 
 
@@ -222,7 +224,7 @@ def test_columns_with_quotes_and_keywords(run: Run, name: str) -> None:
     pl.DataFrame({name: ["a", "b"], "from": ["x", "y"]}).write_csv("t.csv", quote_style="always")
     assert run("count", "t.csv", "--person", name, "--element", "from").status == 0
     outcome = run("count", "t.csv", "--person", "from", "--element", name)
-    assert f"distinct values of {name}, with" in outcome.out
+    assert f"distinct values of {name}" in outcome.out
 
 
 def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
@@ -276,7 +278,8 @@ def test_plan_needs_no_data_and_agrees_with_the_margin(run: Run) -> None:
         assert re.search(
             rf"^{row['bound']:,} .* {row['margin']:,} +{row['chosen_margin']:,}$", table, re.MULTILINE
         )
-    assert "holds with probability 0.99" in table
+    assert "at most the truth with probability 0.99" in table
+    assert "can become at most 67% sure" in table
 
 
 @pytest.mark.parametrize("margin", [0, 7, 100, 12345])
@@ -288,10 +291,8 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
     if epsilon is None:
         assert sentence.endswith("no epsilon up to 1000 does.\n")
         return
-    assert (
-        sentence
-        == f"For a margin of at most {margin:,} at a bound of about {bound:,}: epsilon = {epsilon:g}.\n"
-    )
+    limit = f"a margin of at most {margin:,} at a limit of {bound:,} for each person"
+    assert sentence == f"For {limit}: epsilon = {epsilon:g}.\n"
 
     def chosen_margin(thousandths: int) -> int:
         return report.chosen_margin(epsilon=Fraction(thousandths, 1000), beta=Fraction(1, 20), bound=bound)
@@ -547,3 +548,18 @@ def test_count_and_explore_by_group(run: Run) -> None:
     assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
     assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
     assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)
+
+
+def test_a_large_epsilon_is_warned_of_in_one_line_and_answered(run: Run) -> None:
+    outcome = run("count", "visits.csv", *ASKED, "--epsilon", "10")
+    assert outcome.status == 0
+    assert re.fullmatch(r"dpdistinct: warning: epsilon = 10 protects little: [^\n]+\n", outcome.err)
+    as_json = run("count", "visits.csv", *ASKED, "--epsilon", "10", "--json")
+    assert as_json.err == ""  # what is there with --json is JSON
+    assert json.loads(as_json.out)["warning"] in outcome.err
+    assert run("count", "visits.csv", *ASKED, "--epsilon", "5").err == ""
+
+
+def test_the_json_object_says_what_it_means(run: Run) -> None:
+    answer = json.loads(run("count", "visits.csv", *ASKED, "--json").out)
+    assert re.fullmatch(SENTENCE, answer["sentence"] + "\n")

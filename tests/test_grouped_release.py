@@ -197,7 +197,8 @@ def test_unknown_groups_show_the_large_ones() -> None:
     assert [row.group for row in found.rows][:2] == ["DE", "FR"]
     assert "IT" not in [row.group for row in found.rows]
     assert (found.delta, found.total_lower_bound) == (1e-6, None)
-    assert "each lower bound holds by itself" in str(found)
+    assert 'Each number under "at least" has 95% confidence by itself.' in str(found)
+    assert "% sure" not in str(found)  # nothing of the kind is proved with a delta
 
 
 SHOWN = GroupedRelease(
@@ -223,15 +224,32 @@ SHOWN = GroupedRelease(
 
 def test_a_terminal_shows_a_table_with_bars_and_a_sentence() -> None:
     lines = str(SHOWN).splitlines()
-    assert lines[0].split() == ["country", "at", "least", "estimate"]
-    assert lines[1] == "DE          1,215     1,234  " + "█" * 29 + "░"
+    assert lines[0].split() == ["country", "at", "least", "noisy", "count"]
+    assert lines[1] == "DE           1,215        1,234  " + "█" * 29 + "░"
     assert lines[2].endswith("█" * 7 + "░")
     assert lines[5] == ""
     assert lines[6] == (
-        "At least 1,510 distinct pairs of country and url in 4 groups; this and every lower bound above "
-        "hold together with 95% confidence. Too small for epsilon 1: <b>&, IT (2 of 4); the largest may need "
-        "about 1.306. Privacy: epsilon = 1 for each person added or removed, whatever they did; 2 for "
-        "changing what somebody did."
+        'At least 1,510 distinct pairs of country and url in 4 groups. This and all numbers under "at least" '
+        "together have 95% confidence. The noisy counts count at most 4 pairs for each person; the truth may "
+        "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4); the largest may need "
+        "about 1.306. Fewer groups or a larger epsilon help. Privacy: this table alone costs epsilon = 1 for "
+        "each person added or removed, and 2 for changing what somebody did. With 1, whoever is 50% sure "
+        "that somebody is in the table can become at most 73% sure by it."
+    )
+    assert lines[4].split() == ["IT", "too", "small", "0"]
+
+
+def test_limits_that_differ_a_total_of_0_and_no_group_at_all_are_said() -> None:
+    rows = (GroupRow("DE", 5, 9, 2), GroupRow("FR", 0, 3, 15))
+    assert "at most 2 to 15 pairs" in GroupedRelease(**{**vars(SHOWN), "rows": rows}).sentence()
+    none = GroupedRelease(**{**vars(SHOWN), "rows": rows[1:], "total_lower_bound": 0}).sentence()
+    assert none.startswith("Too little data for a total of distinct pairs of country and url at epsilon = 1.")
+    unknown = {"rows": (), "total_lower_bound": None, "delta": 1e-6}
+    assert (
+        str(GroupedRelease(**{**vars(SHOWN), **unknown}))
+        .strip()
+        .partition("\n\n")[2]
+        .startswith("No group of country is large enough to be shown at epsilon = 1. Privacy: ")
     )
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import traceback
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,9 +43,37 @@ def test_every_mechanism_answers_for_every_method(mechanism: str, method: str) -
 def test_a_release_is_one_plain_sentence() -> None:
     release = Release(102380, 102512, 12, 1.0, 0.05, "matching", "sharp", 2**20, element="url")
     assert str(release) == (
-        "At least 102,380 distinct values of url, with 95% confidence (best estimate 102,512). "
-        "Privacy: epsilon = 1 for each person, whatever they did."
+        "At least 102,380 distinct values of url, with 95% confidence. (The noisy count behind this is "
+        "102,512. It counts at most 12 values for each person, so the truth may be far higher.) "
+        "Privacy: this answer alone costs each person epsilon = 1: whoever is 50% sure that somebody is in "
+        "the table can become at most 73% sure by it."
     )
+    assert str(replace(release, bound=1, element=None)).count("at most 1 element for each person") == 1
+
+
+def test_an_estimate_that_was_asked_for_comes_without_a_promise() -> None:
+    release = Release(
+        102380, 102512, 12, 1.0, 0.05, "matching", "joint", 2**20, element="url", aim="estimate"
+    )
+    assert "Estimate, without a promise: 102,512 (a noisy count of at most 12 values for" in str(release)
+
+
+def test_a_lower_bound_of_0_is_no_answer() -> None:
+    release = Release(0, 15, 12, 0.5, 0.05, "matching", "joint", 2**20, element="url")
+    assert str(release).startswith("Too little data for an answer at epsilon = 0.5: ")
+    assert "At least" not in str(release)
+    assert "15" not in str(release)
+
+
+def test_a_mechanism_without_a_limit_has_no_noisy_count_to_explain() -> None:
+    release = Release(70, 70, None, 0.5, 0.05, "matching", "shifted_inverse", None)
+    assert str(release).startswith("At least 70 distinct elements, with 95% confidence. Privacy: ")
+
+
+def test_a_notebook_shows_the_sentence_escaped() -> None:
+    shown = Release(5, 9, 2, 1.0, 0.05, "matching", "joint", 8, element="<b>&")._repr_html_()
+    assert "values of &lt;b&gt;&amp;, with" in shown
+    assert "<b>" not in shown
 
 
 def test_json_has_every_field() -> None:

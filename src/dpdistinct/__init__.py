@@ -1,4 +1,4 @@
-"""Count the distinct elements in a table, so that no person in it can be found out."""
+"""Count the distinct elements in a table, with a proven limit on what the answer tells about any person."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

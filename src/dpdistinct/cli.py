@@ -27,7 +27,8 @@ from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    help="Count the distinct elements in a table, so that no person in it can be found out.",
+    help="Count the distinct elements in a table, with a proven limit on what the answer tells about "
+    "any person.",
 )
 app.add_typer(ledger_app, name="ledger")
 
@@ -47,10 +48,12 @@ Element = Annotated[
 Epsilon = Annotated[
     str,
     typer.Option(
-        help="The privacy that is spent: less is safer and less exact.", envvar="DPDISTINCT_EPSILON"
+        help="What this answer may cost each person in privacy: less is safer and less exact. Above 5 it "
+        "protects little.",
+        envvar="DPDISTINCT_EPSILON",
     ),
 ]
-Beta = Annotated[str, typer.Option(help="The lower bound holds with probability 1 - beta.")]
+Beta = Annotated[str, typer.Option(help="The answer is at most the truth with probability 1 - beta.")]
 Sql = Annotated[
     str | None,
     typer.Option(
@@ -84,17 +87,30 @@ OneGroup = Annotated[
 ]
 Delta = Annotated[str | None, typer.Option(help="For unknown groups: try 1e-6.")]
 MethodName = Annotated[
-    str, typer.Option("--method", help="matching (exact), greedy (linear time) or sampling (a baseline).")
+    str,
+    typer.Option(
+        "--method",
+        help="What is kept at a limit per person: matching (the most), greedy (nearly as much, in linear "
+        "time) or sampling (at random, as other tools do).",
+    ),
 ]
 MechanismName = Annotated[
     str | None,
     typer.Option("--mechanism", help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed."),
 ]
 MaxBound = Annotated[
-    int | None, typer.Option(help="The largest number of elements one person may account for.")
+    int | None,
+    typer.Option(
+        help="The largest limit per person, that is, number of elements one person may account for."
+    ),
 ]
 AimName = Annotated[
-    str, typer.Option("--aim", help="lower_bound (the largest), or estimate (the closest; with joint).")
+    str,
+    typer.Option(
+        "--aim",
+        help="What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
+        "near the truth; with joint).",
+    ),
 ]
 PayingLedger = Annotated[
     Path | None,
@@ -109,7 +125,7 @@ DataName = Annotated[
 ]
 Series = Annotated[
     str | None,
-    typer.Option(help="Answers to be compared: later ones use the bound that the first published."),
+    typer.Option(help="Answers to be compared: later ones use the limit per person of the first."),
 ]
 Engine = Annotated[str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")]
 MemoryLimit = Annotated[
@@ -199,17 +215,20 @@ def plan(
     beta: Beta = "0.05",
     bound: Annotated[
         list[int] | None,
-        typer.Option(help="A bound to tabulate; repeat it. Default: 1, 2, 5, ... 1000.", metavar="<int>"),
+        typer.Option(
+            help="A limit per person to tabulate; repeat it. Default: 1, 2, 5, ... 1000.", metavar="<int>"
+        ),
     ] = None,
     margin: Annotated[
-        int | None, typer.Option(help="Ask for the epsilon that gives a margin of at most this, at --bound.")
+        int | None,
+        typer.Option(help="Ask for the epsilon that gives a margin of at most this, at the limit --bound."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What to expect, before any data is touched: noise and margin for each bound."""
+    """What to expect, before any data is touched: how far noise pushes the answer down."""
     from dpdistinct import report
     from dpdistinct.parameters import MAX_BOUND, check_parameters
-    from dpdistinct.terminal import new_table, print_table
+    from dpdistinct.terminal import print_plan
 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
@@ -228,21 +247,13 @@ def plan(
             return
         for b, e in needed.items():
             answer = "no epsilon up to 1000 does" if e is None else f"epsilon = {float(e):g}"
-            typer.echo(f"For a margin of at most {margin:,} at a bound of about {b:,}: {answer}.")
+            typer.echo(f"For a margin of at most {margin:,} at a limit of {b:,} for each person: {answer}.")
         return
     rows = report.plan(epsilon=parameters.epsilon, beta=parameters.beta, bounds=bounds)
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
-    table = new_table("bound", "noise (scale)", "margin, bound fixed", "margin, bound chosen")
-    for row in rows:
-        table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
-    confidence = f"{float(1 - parameters.beta):.6g}"
-    print_table(table)
-    typer.echo(
-        f"epsilon {float(parameters.epsilon):g}: the lower bound is the noisy count minus the margin, "
-        f"and holds with probability {confidence}. What people hold above the bound is lost on top."
-    )
+    print_plan(rows, parameters)
 
 
 @app.command(

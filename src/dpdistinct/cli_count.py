@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ import dpdistinct
 from dpdistinct import asking, grouping, parameters, query, resources
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger import Stored
+from dpdistinct.wording import epsilon_warning
 
 Options = dict[str, Any]
 
@@ -98,14 +100,19 @@ def _list(text: str) -> str | list[str]:
 
 def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
+    warning = epsilon_warning(Fraction(repr(release.epsilon)))
     if as_json:
-        fields: Options = release.to_dict() | {"version": dpdistinct.__version__}
+        fields: Options = release.to_dict() | {"sentence": release.sentence()}
+        fields |= {"warning": warning} if warning else {}
+        fields |= {"version": dpdistinct.__version__}
         if paid is not None and payment is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
         typer.echo(json.dumps(fields))
         return
     typer.echo(str(release))
+    if warning:
+        typer.echo(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:
         spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
         typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)

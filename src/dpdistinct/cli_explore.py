@@ -52,7 +52,7 @@ def _explore_by_group(options: Options, progress: Any) -> None:
         typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
     typer.echo(report.NOT_PRIVATE)
-    table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "estimate (median)")
+    table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)")
     for row in found:
         name = " ".join(map(str, row.group)) if isinstance(row.group, tuple) else str(row.group)
         table.add_row(name, f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")

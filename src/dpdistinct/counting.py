@@ -12,6 +12,7 @@ from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import refuse_for_contributions
 from dpdistinct.release import Release
 from dpdistinct.resources import Path, check_resources
+from dpdistinct.wording import warn_of_epsilon
 
 
 def count_distinct(
@@ -65,4 +66,5 @@ def count_distinct(
         query = None
     else:
         query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    warn_of_epsilon(parameters.epsilon)
     return ask(data, query, parameters, resources, payment).release

@@ -49,7 +49,7 @@ def run_demo(say: Callable[[str], None]) -> None:
         say(f"The truth is {truth:,}. Ask again and the noise is new:\n")
         for epsilon in (0.1, 1, 5):
             again = count_distinct(path, person="user_id", element="site", epsilon=epsilon)
-            say(f"  epsilon {epsilon:>3}: at least {again.lower_bound:,} (estimate {again.estimate:,})")
+            say(f"  epsilon {epsilon:>3}: at least {again.lower_bound:,} (noisy count {again.estimate:,})")
         say("\nA look behind it, for trusted eyes only:\n")
         say("  dpdistinct explore visits.csv --person user_id --element site\n")
         contributions = read(path, person="user_id", element="site")

@@ -14,7 +14,7 @@ MOST_NAMES = 60  # that can be read below each other
 
 
 def plot_groups(release: GroupedRelease, path: str | os.PathLike[str]) -> None:
-    """A bar for each group: its lower bound, and a mark for the estimate."""
+    """A bar for each group: its lower bound, and a mark for the noisy count."""
     check_plot_path(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def plot_groups(release: GroupedRelease, path: str | os.PathLike[str]) -> None:
     axes = figure.subplots()
     places = range(len(names))
     axes.barh(places, [row.lower_bound for row in release.rows], color="tab:blue", label="at least")
-    axes.plot([row.estimate for row in release.rows], places, "|", color="0.3", label="estimate")
+    axes.plot([row.estimate for row in release.rows], places, "|", color="0.3", label="noisy count")
     if len(names) <= MOST_NAMES:
         axes.set_yticks(places, names)
     else:

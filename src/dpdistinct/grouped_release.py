@@ -29,8 +29,9 @@ from dpdistinct.groups import (
 from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
-from dpdistinct.release import drawn, plain
+from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
+from dpdistinct.wording import confidence, odds, plain
 
 BAR = 30  # characters
 LINES = 60  # of a printed table
@@ -157,18 +158,30 @@ class GroupedRelease:
 
     def sentence(self) -> str:
         """What was published, in words."""
-        by = ", ".join(self.group_by)
-        confidence = f"{float(100 * (1 - Fraction(repr(self.beta)))):g}% confidence"
-        if self.total_lower_bound is None:
-            parts = [f"{self._count()} of {by}; each lower bound holds by itself with {confidence}."]
+        by, sure = ", ".join(self.group_by), f"{confidence(self.beta)} confidence"
+        epsilon = plain(self.epsilon)
+        if not self.rows:
+            parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
+        elif self.total_lower_bound is None:
+            parts = [f'{self._count()} of {by}. Each number under "at least" has {sure} by itself.']
         else:
+            pairs = f"distinct pairs of {by} and {self.element or 'element'}"
             parts = [
-                f"At least {self.total_lower_bound:,} distinct pairs of {by} and {self.element or 'element'} "
-                f"in {self._count()}; this and every lower bound above hold together with "
-                f"{confidence}."
+                f"At least {self.total_lower_bound:,} {pairs} in {self._count()}. This and all numbers under "
+                f'"at least" together have {sure}.'
+                if self.total_lower_bound
+                else f"Too little data for a total of {pairs} at epsilon = {epsilon}."
             ]
-            parts += [self._about_small()] if self.too_small else []
+        parts += [self._about_noisy_counts()] if self.rows else []
+        known = self.total_lower_bound is not None
+        parts += [self._about_small()] if known and self.too_small else []
         return " ".join([*parts, self._promise()])
+
+    def _about_noisy_counts(self) -> str:
+        least, most = min(row.bound for row in self.rows), max(row.bound for row in self.rows)
+        limit = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        pairs = "pair" if most == 1 else "pairs"
+        return f"The noisy counts count at most {limit} {pairs} for each person; the truth may be far higher."
 
     def _count(self) -> str:
         return f"{len(self.rows):,} group{'' if len(self.rows) == 1 else 's'}"
@@ -183,26 +196,28 @@ class GroupedRelease:
         names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
         hint = f"; the largest may need about {float(needed):g}" if needed and needed > self.epsilon else ""
         return (
-            f"Too small for epsilon {plain(self.epsilon)}: {names} "
-            f"({len(small):,} of {len(self.rows):,}){hint}."
+            f"Too small for an answer at epsilon = {plain(self.epsilon)}: {names} "
+            f"({len(small):,} of {len(self.rows):,}){hint}. Fewer groups or a larger epsilon help."
         )
 
     def _promise(self) -> str:
         """Changing a person is removing one and adding another: twice epsilon, and (1 + e^epsilon) delta."""
+        epsilon = plain(self.epsilon)
         delta = f", delta = {plain(self.delta)}" if self.delta else ""
         promise = (
-            f"Privacy: epsilon = {plain(self.epsilon)}{delta} for each person added or removed, "
-            "whatever they did"
+            f"Privacy: this table alone costs epsilon = {epsilon}{delta} for each person added or removed"
         )
-        if len(self.rows) == 1 and not self.delta:
+        if len(self.rows) != 1 or self.delta:
+            both = f", delta = {(1 + math.exp(self.epsilon)) * self.delta:.3g}" if self.delta else ""
+            promise += f", and {plain(2 * self.epsilon)}{both} for changing what somebody did"
+        if self.delta:  # no bound on how sure one can become is proved for it
             return promise + "."
-        both = f", delta = {(1 + math.exp(self.epsilon)) * self.delta:.3g}" if self.delta else ""
-        return promise + f"; {plain(2 * self.epsilon)}{both} for changing what somebody did."
+        return promise + f". With {epsilon}, {odds(self.epsilon)}."
 
     def __str__(self) -> str:
         shown = self.rows[:LINES]
-        table = [(", ".join(self.group_by), "at least", "estimate")]
-        table += [(self.name_of(row), f"{row.lower_bound:,}", f"{row.estimate:,}") for row in shown]
+        table = [(", ".join(self.group_by), "at least", "noisy count")]
+        table += [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in shown]
         widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
         bars = [""]
         most = self._most()
@@ -219,19 +234,23 @@ class GroupedRelease:
 
     def _repr_html_(self) -> str:
         most = self._most()
-        heads = [*self.group_by, "at least", "estimate", ""]
+        heads = [*self.group_by, "at least", "noisy count", ""]
         lines = ["<table><thead><tr>", *(f"<th>{html.escape(h)}</th>" for h in heads), "</tr></thead><tbody>"]
         for row in self.rows:
             group = row.group if isinstance(row.group, tuple) else (row.group,)
             cells = [
                 *(html.escape(str(value)) for value in group),
-                f"{row.lower_bound:,}",
+                _at_least(row),
                 f"{row.estimate:,}",
             ]
             width = 200 * row.lower_bound // most
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def _at_least(row: GroupRow) -> str:
+    return f"{row.lower_bound:,}" if row.lower_bound else "too small"
 
 
 def _library(name: str) -> Any:

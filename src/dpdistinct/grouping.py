@@ -28,6 +28,7 @@ from dpdistinct.query import Columns, Query, check_query, group_query
 from dpdistinct.reading import goes_by_disk
 from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
+from dpdistinct.wording import warn_of_epsilon
 
 
 def count_distinct_by(
@@ -84,6 +85,7 @@ def count_distinct_by(
     )
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name)
+    warn_of_epsilon(parameters.counting.epsilon)
     return ask_groups(data, query, parameters, resources, payment)[0]
 
 

@@ -28,7 +28,7 @@ def check_plot_path(path: str | os.PathLike[str]) -> None:
 
 
 def plot_exploration(found: Exploration, path: str | os.PathLike[str]) -> None:
-    """Two pictures in one: the count against the bound, and how the mechanisms would do."""
+    """Two pictures in one: the count against the limit per person, and how the mechanisms would do."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -44,7 +44,7 @@ def plot_exploration(found: Exploration, path: str | os.PathLike[str]) -> None:
     left.axhline(found.elements, color="0.6", linewidth=1, zorder=0)
     left.annotate(f"all {found.elements:,}", (1, found.elements), va="bottom", color="0.4")
     left.set(
-        xscale="log", xlabel="bound: elements one person may account for", ylabel="distinct elements kept"
+        xscale="log", xlabel="limit per person: elements one may account for", ylabel="distinct elements kept"
     )
     left.set_ylim(0, found.elements * 1.08 or 1)
     left.xaxis.set_major_formatter("{x:,.0f}")
@@ -56,7 +56,7 @@ def plot_exploration(found: Exploration, path: str | os.PathLike[str]) -> None:
     losses = [100 * row.loss for row in found.expected]
     right.barh(names[::-1], losses[::-1], color="tab:blue")
     setting = f"epsilon {found.epsilon:g}, beta {found.beta:g}"
-    right.set_xlabel(f"loss of the lower bound, % of the truth\n({setting})")
+    right.set_xlabel(f"how far the lower bound is below the truth, %\n({setting})")
     for y, loss in enumerate(losses[::-1]):
         right.annotate(f" {loss:.1f}%", (max(loss, 0), y), va="center")
     right.set_xlim(min(0, *losses), 1.2 * max(0, *losses) or 1)

@@ -29,9 +29,9 @@ FOREVER = 2**62  # a bound that binds nobody
 
 @dataclass(frozen=True)
 class Plan:
-    """The noise at one bound, for a mechanism that spends `epsilon` on the count."""
+    """The noise at one limit per person, for a mechanism that spends `epsilon` on the count."""
 
-    bound: int
+    bound: int  # the limit: how many elements one person may account for
     noise: float  # scale: the noise is within this of zero about two times in three
     margin: int  # what is subtracted for the lower bound
     chosen_margin: int  # the same when "joint" has chosen the bound

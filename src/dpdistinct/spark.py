@@ -13,6 +13,7 @@ from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
 from dpdistinct.resources import Path, check_resources
 from dpdistinct.sources.spark import Progress, SparkSource
+from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,6 +51,7 @@ def count_distinct(
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     source = SparkSource(df, resources.temp_directory, progress)
     source.check(query)
+    warn_of_epsilon(parameters.epsilon)
     return answer(source, query, resources, parameters)
 
 

@@ -1,0 +1,73 @@
+"""Numbers that were published, in words for people. Nothing here sees data."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+LARGE_EPSILON = 5  # above this the promise is so weak that whoever asks should hear it
+
+
+class PrivacyWarning(UserWarning):
+    """The privacy that was asked for is weak. An answer is given all the same."""
+
+
+def plain(number: float) -> str:
+    """All digits of a number that a person typed: 1.0000004 is not 1, and 1.0 is.
+
+    >>> plain(1.0), plain(0.25)
+    ('1', '0.25')
+    """
+    return repr(number).removesuffix(".0")
+
+
+def confidence(beta: float) -> str:
+    """How sure the lower bound is.
+
+    >>> confidence(0.05)
+    '95%'
+    """
+    return f"{float(100 * (1 - Fraction(repr(beta)))):g}%"
+
+
+def surest(epsilon: float, *, before: float = 0.5) -> float:
+    """How sure anybody can become, by one answer, that a given person is in the table.
+
+    The answer is at most e^epsilon times as likely with the person as without, so the odds of being in
+    the table grow by at most that factor (docs/privacy.md). before: how sure they were.
+
+    >>> round(surest(1), 3), round(surest(10), 6)
+    (0.731, 0.999955)
+    """
+    return 1 / (1 + (1 - before) / before * math.exp(-epsilon))
+
+
+def odds(epsilon: float) -> str:
+    """What epsilon means for being in the table or not, as half a sentence.
+
+    >>> odds(1)
+    'whoever is 50% sure that somebody is in the table can become at most 73% sure by it'
+    """
+    doubt = 100 * math.exp(-epsilon) / (1 + math.exp(-epsilon))  # what is left to certainty, in percent
+    away = min(doubt, 50 - doubt)  # from certainty, or from 50%
+    if doubt < 0.001:
+        sure = "practically certain"
+    else:
+        digits = 0 if away >= 1 else -math.floor(math.log10(away))
+        sure = f"at most {100 * surest(epsilon):.{digits}f}% sure"
+    return f"whoever is 50% sure that somebody is in the table can become {sure} by it"
+
+
+def epsilon_warning(epsilon: Fraction) -> str | None:
+    """One line about an epsilon that protects little; None for others."""
+    if epsilon <= LARGE_EPSILON:
+        return None
+    return f"epsilon = {plain(float(epsilon))} protects little: {odds(float(epsilon))}; try 1"
+
+
+def warn_of_epsilon(epsilon: Fraction) -> None:
+    """The same as a Python warning, at the line that called the public function."""
+    text = epsilon_warning(epsilon)
+    if text is not None:
+        warnings.warn(text, PrivacyWarning, stacklevel=3)
