@@ -36,10 +36,11 @@ SAMPLES = 20  # draws of each person's sample; each of them serves RELEASES / SA
 def measure() -> dict[str, Any]:
     """Quantiles (5%, 50%, 95%) of the lower bounds of real releases, for each epsilon."""
     sys.path.insert(0, str(ROOT))
+    from experiments.datasets import load
+
     from dpdistinct import Curve, matching_curve, sampling_curve
     from dpdistinct.parameters import check_parameters
     from dpdistinct.release import release_curve
-    from experiments.datasets import load
 
     def quantiles(curves: list[Curve], **asked: Any) -> dict[str, list[float]]:
         found = {}

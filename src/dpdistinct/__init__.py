@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
     from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.grouping import count_distinct_by
+    from dpdistinct.guidance import Guide, guide
     from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError
     from dpdistinct.measurement import make_count_distinct
     from dpdistinct.privacy import Cost
@@ -27,6 +28,7 @@ _HOMES = {
     "errors": ("ColumnError", "DpdistinctError", "FileError", "InputError", "ParameterError"),
     "grouped_release": ("GroupedRelease",),
     "grouping": ("count_distinct_by",),
+    "guidance": ("Guide", "guide"),
     "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError"),
     "privacy": ("Cost",),
     "measurement": ("make_count_distinct",),
@@ -44,6 +46,7 @@ __all__ = [
     "DpdistinctError",
     "FileError",
     "GroupedRelease",
+    "Guide",
     "InputError",
     "Ledger",
     "LedgerError",
@@ -54,6 +57,7 @@ __all__ = [
     "count_distinct_by",
     "greedy_curve",
     "greedy_curve_of_sorted",
+    "guide",
     "make_count_distinct",
     "matching_curve",
     "read",

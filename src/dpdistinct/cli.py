@@ -21,6 +21,7 @@ import typer
 
 import dpdistinct
 from dpdistinct.cli_common import Json, defaults, examples
+from dpdistinct.cli_guide import guide
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
@@ -287,6 +288,14 @@ def explore(
     from dpdistinct.cli_explore import run_explore
 
     run_explore(options, _progress)
+
+
+app.command(
+    epilog=examples(
+        "guide",
+        "guide --audience public --harm high --releases 12 --people 10000 --elements 50000",
+    )
+)(guide)
 
 
 @app.command(epilog=examples("demo"))
