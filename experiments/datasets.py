@@ -8,9 +8,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +75,8 @@ def load(name: str) -> Table:
         table = from_original(name, Path(raw))
     else:
         raise NotAtHand(
-            f"{TITLES[name]}: neither {tokens} nor an original file in DPDISTINCT_RAW_{name.upper()}"
+            f"{TITLES[name]}: neither {tokens} nor an original file in DPDISTINCT_RAW_{name.upper()} "
+            "(see Data in experiments/README.md)"
         )
     check_sizes(table)
     return table
@@ -131,17 +134,18 @@ def _numbered(
     return Table(name, people, np.asarray(found["person"]), np.asarray(found["element"]))
 
 
-# The original files: one JSON object in each line, as in the Amazon review data of Ni, Li, McAuley.
-# Reddit exports name their columns differently; a post without text is a person without a record.
+# The original files: one JSON object in each line (.gz or not), as in the Amazon review data of Ni, Li,
+# McAuley, or the archive of IMDb. Exports of Reddit name their columns differently; a post without text
+# is a person without a record.
 PERSON_FIELDS = ("reviewerID", "author", "user", "id")
 TEXT_FIELDS = ("reviewText", "selftext", "body", "text")
 
 
 def from_original(name: str, path: Path) -> Table:
-    """Reviews or posts in JSON lines, .gz or not: the paper's word rule for each person."""
+    """Reviews or posts as they are published: the paper's word rule for each person."""
     words = tokenizer()
     holds: dict[str, set[str]] = {}
-    for record in _json_lines(path):
+    for record in _reviews(path) if path.name.endswith(".tar.gz") else _json_lines(path):
         person = next((record[f] for f in PERSON_FIELDS if record.get(f) is not None), None)
         text = next((record[f] for f in TEXT_FIELDS if record.get(f)), "")
         if person is not None:
@@ -157,6 +161,16 @@ def _json_lines(path: Path) -> Iterator[dict[str, object]]:
         for line in lines:
             if line.strip():
                 yield json.loads(line)
+
+
+def _reviews(path: Path) -> Iterator[dict[str, object]]:
+    """The labelled reviews of Maas et al.'s archive, aclImdb_v1.tar.gz, each a person of its own."""
+    with tarfile.open(path, "r|gz") as archive:
+        for member in archive:
+            if re.search(r"/(train|test)/(pos|neg)/[^/]+[.]txt$", member.name):
+                text = archive.extractfile(member)
+                if text is not None:
+                    yield {"id": member.name, "text": text.read().decode()}
 
 
 def tokenizer() -> Callable[[object], set[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import sys
 from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -294,8 +295,8 @@ def readme_block(cache: Path, found: list[Number]) -> str:
     return table(["paper item", "command", "minutes", "result"], lines) + "\n" + verdicts(found)
 
 
-def render(cache: Path, results: Path) -> None:
-    """All files."""
+def render(cache: Path, results: Path) -> list[Number]:
+    """All files; returns every number that is in them."""
     results.mkdir(parents=True, exist_ok=True)
     found = numbers(cache)
     write_csv(results / "numbers.csv", found)
@@ -324,6 +325,7 @@ def render(cache: Path, results: Path) -> None:
         before, _, rest = readme.read_text().partition(MARK)
         _, _, after = rest.partition(MARK)
         readme.write_text(before + MARK + "\n" + readme_block(cache, found) + MARK + after)
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -335,8 +337,14 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     cache = chosen.cache or (CACHE / "smoke" if chosen.smoke else CACHE)
     results = chosen.results or (RESULTS / "smoke" if chosen.smoke else RESULTS)
-    render(cache, results)
+    found = render(cache, results)
+    agree, differ, missing = (
+        sum(column) for column in zip(*(tally(found, i) for i in ITEM_TITLES), strict=True)
+    )
     print(f"written: {results}")
+    print(f"numbers of the paper: {agree} agree, {differ} differ, {missing} not at hand")
+    if not agree + differ:
+        sys.exit("not one number could be compared; experiments/README.md says how to get the data")
 
 
 if __name__ == "__main__":

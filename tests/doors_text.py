@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,3 +168,70 @@ def csv_files(rng: random.Random, folder: Path) -> Scene:
         return [str(folder / name) for name in names]
 
     return replace(scene, write=write)
+
+
+# CSV of other layouts, as the caller describes them
+
+
+def plain_record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
+    """What a program writes that separates by several characters or by spaces, with or without quotes.
+
+    Without quotes it must not let anything into a field that would end it or the row.
+    """
+    borders = " \t" if delimiter == "whitespace" else delimiter
+    texts = ["" if field is None else str(field) for field in fields]
+    if quoting == csv.QUOTE_NONE:
+        taken = [re.sub(f"[{re.escape(borders)}\n]", "_", text) for text in texts]
+        words = [text or "-" for text in taken] if delimiter == "whitespace" else taken
+    else:
+        every = quoting == csv.QUOTE_ALL
+        odd = re.compile(f'["\r\n{re.escape(borders)}]')
+        words = [
+            '"' + text.replace('"', '""') + '"' if every or not text or odd.search(text) else text
+            for text in texts
+        ]
+    between = " " if delimiter == "whitespace" else delimiter
+    return bits(between.join(words) + end)
+
+
+@door("CSV of another layout")
+def laid_out(rng: random.Random, folder: Path) -> Scene:
+    """Any delimiter, comment lines, without a header or quotes, in a file whose name says nothing."""
+    delimiter = rng.choice([",", "::", "whitespace", "whitespace", ":;:", "é", "aab"])
+    quotes = rng.random() < 0.7
+    quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) if quotes else csv.QUOTE_NONE
+    comment = rng.choice([None, "#", "a", "//"])
+    header = rng.random() < 0.5
+    end = rng.choice(["\n", "\r\n"])
+    columns = ["person", "element", "note"]
+    rng.shuffle(columns)
+
+    def written(person: Any, element: Any, note: Any) -> bytes:
+        fields = {"person": person, "element": element, "note": note}
+        row = plain_record([fields[column] for column in columns], delimiter, end, quoting)
+        spaces = rng.choice(["", "", " ", "\t "]) if delimiter == "whitespace" else ""
+        return spaces.encode() + row
+
+    def enemy() -> list[bytes]:
+        identity = rng.choice(["person", f"{comment}", text_of(rng, 0), text_of(rng, 0)])
+        return [
+            written(identity, text_of(rng, 0), rng.choice([f"{comment} ", text_of(rng, 0)]))
+            for _ in range(rng.choice([1, 1, 2, 3, 8, 20]))
+        ]
+
+    known = honest_pairs(rng)
+    honest = [written(f"honest {p}", f"element {e}", rng.choice(["note", "-"])) for p, e in known]
+    remarks = [b"", f'{comment} one, "two"'.encode() + end.encode()] if comment else [b""]
+    start = rng.choice(remarks)
+    if header:
+        start += plain_record(columns, delimiter, end, quoting) + rng.choice(remarks)
+    how: dict[str, Any] = SIDES if header else {name: columns.index(name) + 1 for name in SIDES}
+    layout = {"delimiter": delimiter, "comment": comment, "header": header, "quotes": quotes}
+    return Scene(
+        label=f"{layout}, {end!r}, quoting {quoting}, {columns}",
+        honest=honest,
+        known=known,
+        enemy=enemy,
+        write=file_writer(folder / "visits.dat", start, last_line_ends=rng.random() < 0.8),
+        how={**how, "format": "csv", **layout, "threads": rng.choice([1, 2])},
+    )

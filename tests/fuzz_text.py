@@ -83,7 +83,7 @@ def sources_of(rng: random.Random, files: list[bytes], skip: int, row_end: bytes
 
 
 def check(
-    rng: random.Random, files: list[bytes], row_end: bytes, delimiter: bytes | None, columns: Any, oracle: Any
+    rng: random.Random, files: list[bytes], row_end: bytes, layout: Any, columns: Any, oracle: Any
 ) -> None:
     """Texts and keys of the files are those of the oracle, which is asked about one file at a time."""
     longest_row = rng.choice([0, 3, 10, 40, 1000, 1 << 20])
@@ -92,12 +92,12 @@ def check(
     settings = {"block": rng.choice([1, 2, 3, 5, 16, 100, 1 << 20]), "longest_row": longest_row}
     for threads in {1, rng.choice([2, 3, 4])}:
         sources = sources_of(rng, files, skip, row_end)
-        values = rows_of(_core.text_values(sources, delimiter, columns, threads, **settings))
+        values = rows_of(_core.text_values(sources, layout, columns, threads, **settings))
         expect(values == expected, "the texts")
         people = rng.randrange(len(columns) + 1)
         sources = sources_of(rng, files, skip, row_end)
         given = columns[:people], columns[people:]
-        keys = rows_of(_core.text_keys(sources, delimiter, *given, threads, **settings))
+        keys = rows_of(_core.text_keys(sources, layout, *given, threads, **settings))
         if 0 < people < len(columns):
             expect(keys == keys_of(expected, people), "the keys")
 
@@ -117,6 +117,12 @@ CSV_BYTES = [
     b"b",
     b";",
     b" ",
+    b"\t",
+    b"#",
+    b":",
+    b"::",
+    b':"',
+    b'": ',
     b"\0",
 ]
 CSV_BYTES += [
@@ -146,17 +152,26 @@ def random_csv(rng: random.Random) -> None:
     files = [
         b"".join(rng.choices(some, k=rng.choice([0, 1, 5, 30, 200]))) for _ in range(rng.choice([1, 1, 2, 3]))
     ]
-    row_end, delimiter = rng.choice([b"\n", b"\r", b"\r\n"]), rng.choice([b",", b",", b";", b"a"])
+    row_end = rng.choice([b"\n", b"\r", b"\r\n"])
+    delimiter = rng.choice([b",", b",", b";", b"a", b"", b"::", b":;:", b"ab", b"aab", "é".encode()])
+    comment = rng.choice([b"", b"", b"#", b"a", b"::", b"x" * 12])
+    quotes = rng.random() < 0.8
     columns = [(b"c%d" % i, rng.choice([0, 0, 1, 1, 2, 5, -1, -2])) for i in range(rng.randint(1, 4))]
 
     def oracle(data: bytes, longest_row: int) -> list[Row]:
         places = [max(place, 0) for _, place in columns]
         rows = naive_text.csv_columns(
-            data, places, delimiter=delimiter, row_end=row_end, longest_row=longest_row
+            data,
+            places,
+            delimiter=delimiter,
+            row_end=row_end,
+            longest_row=longest_row,
+            comment=comment,
+            quotes=quotes,
         )
         return constants(columns, rows)
 
-    check(rng, files, row_end, delimiter, columns, oracle)
+    check(rng, files, row_end, (delimiter, comment, quotes), columns, oracle)
 
 
 NAMES = ["a", "b", "é", "", 'q"', "\\xff", "\\ud800"]

@@ -13,9 +13,22 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def csv_rows(data: bytes, *, delimiter: bytes, row_end: bytes, longest_row: int) -> list[list[str | None]]:
-    """All fields of all rows that are not left out, without a header."""
+def csv_rows(
+    data: bytes,
+    *,
+    delimiter: bytes,
+    row_end: bytes,
+    longest_row: int,
+    comment: bytes = b"",
+    quotes: bool = True,
+    left_out: dict[str, int] | None = None,
+) -> list[list[str | None]]:
+    """All fields of all rows that are not left out, without a header.
+
+    No delimiter: runs of spaces and tabs. left_out: how many rows were, by reason.
+    """
     rows = []
+    left_out = {} if left_out is None else left_out
     fields: list[bytes | None] = []
     field, row = b"", b""
     state = "start"  # of a field; or plain, quoted, closing (a quote inside quotes was the last byte)
@@ -30,23 +43,44 @@ def csv_rows(data: bytes, *, delimiter: bytes, row_end: bytes, longest_row: int)
         nonlocal field, row
         if row_end == b"\r\n" and row.endswith(b"\r"):
             field = field[:-1]  # it was the last byte of the last field
+        last = delimiter or field or was_quoted  # spaces at the end of a row begin no field
         end_field()
-        empty = row in ((b"", b"\r") if row_end == b"\r\n" else (b"",))
-        if not empty and len(row) <= longest_row:
+        if not last:
+            fields.pop()
+        begin = row if delimiter else row.lstrip(b" \t")
+        empty = begin in ((b"", b"\r") if row_end == b"\r\n" else (b"",))
+        if len(row) > longest_row:
+            reason = "too_long"
+        elif empty:
+            reason = "empty"
+        elif comment and begin.startswith(comment):
+            reason = "comments"
+        else:
+            reason = ""
             rows.append([None if f is None else text_of(f) for f in fields])
+        left_out[reason] = left_out.get(reason, 0) + 1
         fields.clear()
         row = b""
 
+    skip = 0  # bytes of a delimiter that was seen
     for i in range(len(data)):
         byte = data[i : i + 1]
+        if skip:
+            skip -= 1
+            row += byte
+            continue
         outside = state != "quoted"
         if outside and byte == row_end[-1:]:
             end_row()
             continue
         row += byte
-        if outside and byte == delimiter:
+        if outside and not delimiter and byte in b" \t":
+            if state != "start":
+                end_field()
+        elif outside and delimiter and data.startswith(delimiter, i):
             end_field()
-        elif byte == b'"' and state == "start":
+            skip = len(delimiter) - 1
+        elif byte == b'"' and state == "start" and quotes:
             state, was_quoted = "quoted", True
         elif byte == b'"' and state == "quoted":
             state = "closing"
@@ -59,6 +93,8 @@ def csv_rows(data: bytes, *, delimiter: bytes, row_end: bytes, longest_row: int)
                 state = "plain"
     if row and state != "quoted":
         end_row()
+    elif row:
+        left_out["open_quotes" if len(row) <= longest_row else "open or long"] = 1
     return rows
 
 

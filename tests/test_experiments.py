@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
 import sys
+import tarfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from experiments.verdict import Range, agrees
 from dpdistinct import Contributions, Curve, matching_curve, sampling_curve
 from dpdistinct.release import release_curve
 
+WORDS = [item for item in run.ITEMS if item != "tpch"]
 PAPER = ROOT.parent / "shared" / "paper" / "tables.json"
 at_hand = pytest.mark.skipif(
     not (datasets.DATA / "amazon_fashion_tokens.parquet").exists(), reason="Amazon Fashion is not at hand"
@@ -258,15 +261,46 @@ def test_an_original_file_is_read_by_the_papers_word_rule(
         datasets.load("amazon_industrial")
 
 
+def test_the_archive_of_imdb_has_one_person_for_each_labelled_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "aclImdb_v1.tar.gz"
+    texts = {"train/pos/0_9.txt": "good film", "test/neg/0_2.txt": "bad film", "train/unsup/0_0.txt": "more"}
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in {**texts, "imdb.vocab": "no review"}.items():
+            member = tarfile.TarInfo(f"aclImdb/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    monkeypatch.setattr(datasets, "tokenizer", lambda: lambda text: set(str(text).split()))
+    table = datasets.from_original("imdb", path)
+    assert (table.people, table.person.size, table.elements) == (2, 4, 3)
+
+
 # All of it, small
 
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     cache, results = tmp_path_factory.mktemp("cache"), tmp_path_factory.mktemp("results")
-    run.main(["--smoke", "--cache", str(cache)])
+    run.main([*WORDS, "--smoke", "--cache", str(cache)])
     render.main(["--cache", str(cache), "--results", str(results)])
     return cache, results
+
+
+@pytest.mark.slow
+def test_tpch_agrees_with_the_paper_in_a_bare_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
+    monkeypatch.setattr(datasets, "TPCH_DATA", tmp_path / "tpch")
+    run.main(["tpch", "--smoke", "--cache", str(tmp_path)])
+    render.main(["--cache", str(tmp_path), "--results", str(tmp_path)])
+    assert "12 agree, 4 differ" in capsys.readouterr().out  # as in the committed results
+
+
+def test_a_run_that_compared_nothing_fails(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="not one number"):
+        render.main(["--cache", str(tmp_path), "--results", str(tmp_path)])
 
 
 @at_hand
@@ -300,7 +334,7 @@ def test_a_run_goes_on_where_it_stopped(smoke: tuple[Path, Path], monkeypatch: p
     monkeypatch.setattr(run.sweeps, "count_against_epsilon", forbidden)
     monkeypatch.setattr(run.sweeps, "count_against_bound", forbidden)
     kept.unlink()
-    run.main(["--smoke", "--cache", str(smoke[0])])
+    run.main([*WORDS, "--smoke", "--cache", str(smoke[0])])
     again, first = (json.loads(x) for x in (kept.read_bytes(), before))
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
 

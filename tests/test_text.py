@@ -32,19 +32,25 @@ else:
     from backports import zstd
 
 
+COMMA = (b",", b"", True)
+
+
 def read_csv(
     data: bytes,
     *,
     places: tuple[int, ...] = (0, 1),
     delimiter: bytes = b",",
     row_end: bytes = b"\n",
+    comment: bytes = b"",
+    quotes: bool = True,
     **settings: Any,
 ) -> list[Row]:
     """These columns of a file without a header."""
     columns = [(b"c", place) for place in places]
     source = iter([data, b""]).__next__ if data else lambda: b""
     threads = settings.pop("threads", 1)
-    return rows_of(_core.text_values([(source, 0, row_end, [])], delimiter, columns, threads, **settings))
+    layout = (delimiter, comment, quotes)
+    return rows_of(_core.text_values([(source, 0, row_end, [])], layout, columns, threads, **settings))
 
 
 def read_json(data: bytes, *names: str, **settings: Any) -> list[Row]:
@@ -182,8 +188,8 @@ def test_the_order_of_rows_does_not_depend_on_threads(tmp_path: Path) -> None:
     expected = [(str(i), f"v\n{i % 7}") for i in range(20_000)]
     for threads in (1, 2, 3, 4):
         columns = [(b"a", 0), (b"b", 1)]
-        assert rows_of(_core.text_values([source], b",", columns, threads, block=1000)) == expected
-        keys = rows_of(_core.text_keys([source], b",", columns[:1], columns[1:], threads, block=1000))
+        assert rows_of(_core.text_values([source], COMMA, columns, threads, block=1000)) == expected
+        keys = rows_of(_core.text_keys([source], COMMA, columns[:1], columns[1:], threads, block=1000))
         assert keys == keys_of(expected, 1)
 
 
@@ -460,7 +466,7 @@ WRONG_SOURCES: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_source_that_fails_is_not_quoted(wrong: str, threads: int) -> None:
     sources = [(WRONG_SOURCES[wrong](), 0, b"\n", [])]
-    stream = Stream(_core.text_keys(sources, b",", [(b"a", 0)], [(b"b", 1)], threads, block=2))
+    stream = Stream(_core.text_keys(sources, COMMA, [(b"a", 0)], [(b"b", 1)], threads, block=2))
     with pytest.raises(InputError) as caught:
         Contributions.from_keys(stream)
     assert str(caught.value) == _core.FAILED
@@ -471,10 +477,10 @@ def test_a_source_that_fails_is_not_quoted(wrong: str, threads: int) -> None:
 def test_what_stops_the_program_stops_it_in_a_source_too(error: type[BaseException]) -> None:
     sources = [(failing(error()), 0, b"\n", [])]
     with pytest.raises(error):
-        Contributions.from_keys(Stream(_core.text_keys(sources, b",", [(b"a", 0)], [(b"b", 1)], 2)))
+        Contributions.from_keys(Stream(_core.text_keys(sources, COMMA, [(b"a", 0)], [(b"b", 1)], 2)))
     with pytest.raises(InputError):  # and nothing of it is left behind
         Contributions.from_keys(
-            Stream(_core.text_keys([(4711, 0, b"\n", [])], b",", [(b"a", 0)], [(b"b", 1)], 2))
+            Stream(_core.text_keys([(4711, 0, b"\n", [])], COMMA, [(b"a", 0)], [(b"b", 1)], 2))
         )
 
 
@@ -493,16 +499,20 @@ def test_a_truncated_file_is_an_error(ending: str, cut: int, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ([(b"x", 0, b"x", [])], b",", [(b"a", 0)], 1),
+        ([(b"x", 0, b"x", [])], COMMA, [(b"a", 0)], 1),
         ([(b"x", 0, b"\r", [])], None, [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], b'"', [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], b",,", [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], b",", [(b"a", -1)], 1),
-        ([(b"x", 0, b"\n", [])], b",", [("a", 0)], 1),
-        ([(b"x", -1, b"\n", [])], b",", [(b"a", 0)], 1),
-        ([(b"x", 0)], b",", [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], b",", [(b"a", 0)], 0),
-        (None, b",", [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b'"', b"", True), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b"x" * 65, b"", True), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], COMMA, [(b"a", -1)], 1),
+        ([(b"x", 0, b"\n", [])], COMMA, [("a", 0)], 1),
+        ([(b"x", -1, b"\n", [])], COMMA, [(b"a", 0)], 1),
+        ([(b"x", 0)], COMMA, [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], COMMA, [(b"a", 0)], 0),
+        ([(b"x", 0, b"\n", [])], b",", [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b",", b"\n", True), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b",", b"", None), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], None, [(b"a", _core.FIELD_COUNT)], 1),
+        (None, COMMA, [(b"a", 0)], 1),
     ],
 )
 def test_what_describes_no_source_is_refused(arguments: Any) -> None:

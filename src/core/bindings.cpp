@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -238,24 +239,33 @@ NB_MODULE(_core, m) {
         },
         "column"_a.none(), "keys"_a, "complete"_a);
     m.attr("LONGEST_ROW") = kLongestRow;
+    m.attr("FIELD_COUNT") = kFieldCount;
+    nb::class_<LeftOut>(m, "LeftOut")
+        .def(nb::init<>())
+        .def_prop_ro("empty", [](const LeftOut& rows) { return rows.empty.load(); })
+        .def_prop_ro("comments", [](const LeftOut& rows) { return rows.comments.load(); })
+        .def_prop_ro("too_long", [](const LeftOut& rows) { return rows.too_long.load(); })
+        .def_prop_ro("open_quotes", [](const LeftOut& rows) { return rows.open_quotes.load(); })
+        .def_prop_ro("no_objects", [](const LeftOut& rows) { return rows.no_objects.load(); });
     m.def(
         "text_values",
-        [](nb::handle sources, nb::handle delimiter, nb::handle columns, unsigned threads, std::size_t block,
-           std::size_t longest_row) {
-            TextArguments given(sources, delimiter, {columns}, threads, block, longest_row);
+        [](nb::handle sources, nb::handle layout, nb::handle columns, unsigned threads, std::size_t block,
+           std::size_t longest_row, std::shared_ptr<LeftOut> left_out) {
+            TextArguments given(sources, layout, {columns}, threads, block, longest_row);
+            given.query.left_out = std::move(left_out);
             return owning_capsule(text_values(std::move(given.sources), std::move(given.query)), "arrow_array_stream");
         },
-        "sources"_a, "delimiter"_a.none(), "columns"_a, "threads"_a, "block"_a = kBlock,
-        "longest_row"_a = kLongestRow);
+        "sources"_a, "layout"_a.none(), "columns"_a, "threads"_a, "block"_a = kBlock, "longest_row"_a = kLongestRow,
+        "left_out"_a.none() = nb::none());
     m.def(
         "text_keys",
-        [](nb::handle sources, nb::handle delimiter, nb::handle people, nb::handle elements, unsigned threads,
+        [](nb::handle sources, nb::handle layout, nb::handle people, nb::handle elements, unsigned threads,
            std::size_t block, std::size_t longest_row) {
-            TextArguments given(sources, delimiter, {people, elements}, threads, block, longest_row);
+            TextArguments given(sources, layout, {people, elements}, threads, block, longest_row);
             return owning_capsule(text_keys(std::move(given.sources), std::move(given.query), nb::len(people)),
                                   "arrow_array_stream");
         },
-        "sources"_a, "delimiter"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
+        "sources"_a, "layout"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
         "longest_row"_a = kLongestRow);
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")

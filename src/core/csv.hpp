@@ -3,13 +3,15 @@
 // A field that begins with a quote goes on to the quote that closes it, two quotes in it standing for
 // one; what follows the closing quote up to the delimiter is a part of it too, as Python's csv module
 // has it. An empty field without quotes is NULL, and so is one that a short row does not have. An
-// empty line is no row.
+// empty line is no row, and neither is one that begins with the comment prefix. Such a row ends where
+// it would end without being one: its quotes count, so that nobody can end it early and write rows of others.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,14 +22,24 @@
 
 namespace dpdistinct {
 
+// The place of a column that is no field: how many fields the row has.
+inline constexpr int kFieldCount = std::numeric_limits<int>::min();
+
 class CsvRows {
    public:
     // places[i] is the number of the i-th column asked for, counted from 0. Below 0 it stands for a
-    // constant of the source.
-    CsvRows(const std::vector<int>& places, char delimiter, std::size_t longest_row)
-        : delimiter_(delimiter), longest_row_(longest_row), scratch_(places.size()), fields_(places.size()) {
-        for (std::size_t i = 0; i < places.size(); ++i)
+    // constant of the source, or for kFieldCount.
+    CsvRows(const std::vector<int>& places, const CsvLayout& layout, std::size_t longest_row, LeftOut* left_out)
+        : layout_(layout),
+          first_(layout.spaces() ? ' ' : layout.delimiter[0]),
+          longest_row_(longest_row),
+          left_out_(left_out),
+          scratch_(places.size()),
+          fields_(places.size()) {
+        for (std::size_t i = 0; i < places.size(); ++i) {
             if (places[i] >= 0) wanted_.emplace_back(places[i], i);
+            if (places[i] == kFieldCount) counted_.push_back(i);
+        }
         std::sort(wanted_.begin(), wanted_.end());
     }
 
@@ -36,47 +48,73 @@ class CsvRows {
     void each(const Block& block, Row row) {
         source_ = block.source;
         ascii_ = is_ascii(block.rows().data(), block.rows().size());
-        block.quotes ? each_quoted(block.rows(), row) : each_plain(block.rows(), row);
+        if (layout_.spaces())
+            each_of<Delimiter::kSpaces>(block, row);
+        else if (layout_.is_long())
+            each_of<Delimiter::kBytes>(block, row);
+        else
+            each_of<Delimiter::kByte>(block, row);
     }
 
     std::vector<Field>& fields() { return fields_; }
 
    private:
     using Wanted = std::vector<std::pair<int, std::size_t>>::const_iterator;
+    enum class Delimiter { kByte, kBytes, kSpaces };
 
-    template <class Row>
-    void each_quoted(std::string_view rows, Row row) {
+    template <Delimiter kind, class Row>
+    void each_of(const Block& block, Row& row) {
+        block.quotes ? each_quoted<kind>(block.rows(), row) : each_plain<kind>(block.rows(), row);
+    }
+
+    template <Delimiter kind, class Row>
+    void each_quoted(std::string_view rows, Row& row) {
         const char* const end = rows.data() + rows.size();
         for (const char* at = rows.data(); at != end; ++at) {
             const char* const begin = at;
             Wanted next = wanted_.begin();
-            for (int place = 0;; ++place, ++at) {
-                const Raw raw = next_field(at, end);
+            int place = 0;
+            for (;; ++place, at += kind == Delimiter::kBytes ? layout_.delimiter.size() : 1) {
+                if (kind == Delimiter::kSpaces) at = behind_spaces(at);
+                const char* const field = at;
+                const Raw raw = next_field<kind>(at, end);
                 for (; next != wanted_.end() && next->first == place; ++next)
                     fields_[next->second] = value(raw, scratch_[next->second]);
-                if (*at == source_->row_end) break;
+                if (*at != source_->row_end) continue;
+                place += kind != Delimiter::kSpaces || !plain(field, at).text.empty();
+                break;
             }
-            end_row({begin, at}, next, row);
+            end_row<kind>({begin, at}, next, place, row);
         }
     }
 
     // Without quotes, delimiters and row ends are all there is to find, 64 bytes at a time.
-    template <class Row>
-    void each_plain(std::string_view rows, Row row) {
+    template <Delimiter kind, class Row>
+    void each_plain(std::string_view rows, Row& row) {
         const char *begin = rows.data(), *field = begin;  // of the row, of the field
         const char* const end = begin + rows.size();
         Wanted next = wanted_.begin();
         int place = 0;
         for (const char* some = begin; some < end; some += 64) {
-            std::uint64_t found = borders(some);
+            std::uint64_t found = borders<kind>(some);
             if (end - some < 64) found &= (std::uint64_t{1} << (end - some)) - 1;
             for (; found; found &= found - 1, ++place) {
                 const char* const at = some + std::countr_zero(found);
+                const bool ends = *at == source_->row_end;
+                if (kind == Delimiter::kBytes && !ends && (at < field || !is_delimiter(at))) {
+                    --place;  // it is no border
+                    continue;
+                }
+                if (kind == Delimiter::kSpaces && !ends && at == field) {
+                    ++field, --place;  // one more of a run
+                    continue;
+                }
                 for (; next != wanted_.end() && next->first == place; ++next)
                     fields_[next->second] = value(plain(field, at), scratch_[next->second]);
-                field = at + 1;
-                if (*at != source_->row_end) continue;
-                end_row({begin, at}, next, row);
+                const bool last = kind != Delimiter::kSpaces || !plain(field, at).text.empty();
+                field = at + (kind == Delimiter::kBytes && !ends ? layout_.delimiter.size() : 1);
+                if (!ends) continue;
+                end_row<kind>({begin, at}, next, place + last, row);
                 begin = field;
                 next = wanted_.begin();
                 place = -1;
@@ -84,11 +122,29 @@ class CsvRows {
         }
     }
 
-    template <class Row>
-    void end_row(std::string_view bytes, Wanted next, Row& row) {
+    // fields: how many the row has.
+    template <Delimiter kind, class Row>
+    void end_row(std::string_view bytes, Wanted next, int fields, Row& row) {
         for (; next != wanted_.end(); ++next) fields_[next->second] = std::nullopt;
+        for (const std::size_t i : counted_) fields_[i] = scratch_[i] = std::to_string(fields);
+        const std::size_t size = bytes.size();
+        if (kind == Delimiter::kSpaces)
+            bytes.remove_prefix(std::min(static_cast<std::size_t>(behind_spaces(bytes.data()) - bytes.data()), size));
         const bool empty = bytes.empty() || (source_->drop_return && bytes == "\r");
-        if (!empty && bytes.size() <= longest_row_) row(std::as_const(fields_));
+        const bool comment = !layout_.comment.empty() && bytes.starts_with(layout_.comment);
+        if (!empty && !comment && size <= longest_row_) return row(std::as_const(fields_));
+        if (left_out_) ++(size > longest_row_ ? left_out_->too_long : empty ? left_out_->empty : left_out_->comments);
+    }
+
+    // They end before the row does.
+    static const char* behind_spaces(const char* at) {
+        while (*at == ' ' || *at == '\t') ++at;
+        return at;
+    }
+
+    // There are bytes enough behind every row to compare.
+    bool is_delimiter(const char* at) const {
+        return std::memcmp(at, layout_.delimiter.data(), layout_.delimiter.size()) == 0;
     }
 
     struct Raw {  // a field as it stands there
@@ -98,10 +154,11 @@ class CsvRows {
     };
 
     // Moves `at` to the delimiter or the row end behind the field.
+    template <Delimiter kind>
     Raw next_field(const char*& at, const char* end) const {
         if (*at != '"') {
             const char* const begin = at;
-            at = field_end(at, end);
+            at = field_end<kind>(at, end);
             return plain(begin, at);
         }
         Raw raw{{}, {}, true, false};
@@ -112,7 +169,7 @@ class CsvRows {
         }
         raw.text = {begin, at};
         const char* const rest = ++at;
-        at = field_end(at, end);
+        at = field_end<kind>(at, end);
         raw.rest = plain(rest, at).text;
         return raw;
     }
@@ -124,23 +181,32 @@ class CsvRows {
     }
 
     // The next delimiter or row end. There is one: every block ends with a row.
+    template <Delimiter kind>
     const char* field_end(const char* at, const char* end) const {
-        while (at + 1 < end && *at != delimiter_ && *at != source_->row_end) ++at;
+        const auto is_border = [this](const char* byte) {
+            if (*byte == source_->row_end) return true;
+            if (kind == Delimiter::kSpaces && *byte == '\t') return true;
+            return *byte == first_ && (kind != Delimiter::kBytes || is_delimiter(byte));
+        };
+        while (at + 1 < end && !is_border(at)) ++at;
         return at;
     }
 
-    // Which of these 64 bytes are delimiters or row ends: bit i for byte i.
+    // Which of these 64 bytes are delimiters, or begin one, or are row ends: bit i for byte i.
+    template <Delimiter kind>
     std::uint64_t borders(const char* bytes) const {
         constexpr std::uint64_t kOnes = 0x0101010101010101, kLow = 0x7F7F7F7F7F7F7F7F;
         static_assert(std::endian::native == std::endian::little);
-        const std::uint64_t delimiters = kOnes * static_cast<unsigned char>(delimiter_);
+        const std::uint64_t delimiters = kOnes * static_cast<unsigned char>(first_);
         const std::uint64_t row_ends = kOnes * static_cast<unsigned char>(source_->row_end);
         const auto not_zero = [](std::uint64_t word) { return ((word & kLow) + kLow) | word; };  // in the high bits
         std::uint64_t result = 0;
         for (int i = 0; i < 8; ++i) {
             std::uint64_t word;
             std::memcpy(&word, bytes + 8 * i, sizeof word);
-            const std::uint64_t found = ~(not_zero(word ^ delimiters) & not_zero(word ^ row_ends)) & ~kLow;
+            std::uint64_t others = not_zero(word ^ delimiters) & not_zero(word ^ row_ends);
+            if (kind == Delimiter::kSpaces) others &= not_zero(word ^ (kOnes * '\t'));
+            const std::uint64_t found = ~others & ~kLow;
             result |= (found >> 7) * 0x0102040810204080 >> 56 << 8 * i;  // gathers the eight bits
         }
         return result;
@@ -160,9 +226,12 @@ class CsvRows {
         return ascii_ ? text : as_utf8(text, scratch);
     }
 
-    char delimiter_;
+    CsvLayout layout_;
+    char first_;  // byte of a delimiter
     std::size_t longest_row_;
+    LeftOut* left_out_;                                // counted if not null
     std::vector<std::pair<int, std::size_t>> wanted_;  // (place, i), increasing
+    std::vector<std::size_t> counted_;                 // i of kFieldCount
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
     const Source* source_ = nullptr;  // of the block at hand

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "arrow.hpp"
+#include "csv.hpp"
 #include "text_stream.hpp"
 
 namespace dpdistinct {
@@ -69,12 +70,15 @@ class PythonReader {
 };
 
 struct TextArguments {
-    TextArguments(nb::handle given_sources, nb::handle delimiter, std::initializer_list<nb::handle> given_columns,
+    // layout: the bytes of the delimiter, those of the comment prefix, and whether there are quotes; or None.
+    TextArguments(nb::handle given_sources, nb::handle layout, std::initializer_list<nb::handle> given_columns,
                   unsigned threads, std::size_t block, std::size_t longest_row) {
-        if (!delimiter.is_none()) {
-            const auto bytes = nb::cast<nb::bytes>(delimiter);
-            if (bytes.size() != 1 || std::strchr("\"\r\n", bytes.c_str()[0])) wrong("delimiter");
-            query.delimiter = bytes.c_str()[0];
+        if (!layout.is_none()) {
+            query.csv = {text(nb::cast<nb::bytes>(layout[0])), text(nb::cast<nb::bytes>(layout[1])),
+                         nb::cast<bool>(layout[2])};
+            for (const std::string& word : {query.csv->delimiter, query.csv->comment})
+                if (word.size() > Block::kPadding || word.find_first_of(std::string_view("\"\r\n\0", 4)) != word.npos)
+                    wrong("layout");
         }
         if (block == 0 || threads == 0) wrong("block and threads");
         query.threads = threads;
@@ -106,14 +110,15 @@ struct TextArguments {
         source.skip = nb::cast<std::uint64_t>(given[1]);
         const std::string row_end = text(nb::cast<nb::bytes>(given[2]));
         if (row_end != "\n" && row_end != "\r" && row_end != "\r\n") wrong("row end");
-        if (row_end != "\n" && !query.delimiter) wrong("row end");
+        if (row_end != "\n" && !query.csv) wrong("row end");
         source.row_end = row_end.back();
         source.drop_return = row_end.size() == 2;
         for (nb::handle constant : given[3])
             source.constants.push_back(constant.is_none() ? std::nullopt
                                                           : std::optional(text(nb::cast<nb::bytes>(constant))));
         for (const TextColumn& column : query.columns)
-            if (column.place < 0 && static_cast<std::size_t>(-1 - column.place) >= source.constants.size())
+            if (column.place < 0 && !(column.place == kFieldCount && query.csv) &&
+                static_cast<std::size_t>(-1 - column.place) >= source.constants.size())
                 wrong("place");
         sources.push_back(std::move(source));
     }

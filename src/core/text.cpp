@@ -53,6 +53,7 @@ void Cutter::begin_source() {
     tail_.clear();
     tail_quotes_ = quoted_ = after_quote_ = too_long_ = false;
     previous_ = sources_[current_].row_end;
+    match_.begin_row();
 }
 
 void Cutter::cut(Block& block) {
@@ -78,12 +79,18 @@ void Cutter::cut(Block& block) {
     if (too_long_) {
         block.begin = first_end_ == kNone ? size : first_end_ + 1;
         too_long_ = first_end_ == kNone;
+        if (left_out_) left_out_->too_long += !too_long_;
     }
     block.end = last_end_ == kNone ? block.begin : last_end_ + 1;
     if (last) {  // it ends the last row too, unless that is still inside quotes
-        if (block.end < size && (!quoted_ || after_quote_)) {
+        const bool begun = block.end < size, open = quoted_ && !after_quote_;
+        if (begun && !open) {
             data[size] = source.row_end;
             block.end = size + 1;
+        }
+        if (left_out_) {
+            left_out_->too_long += too_long_;
+            left_out_->open_quotes += begun && open;
         }
         ++current_;
         begin_source();
@@ -101,7 +108,7 @@ void Cutter::cut(Block& block) {
 // and any other is an ordinary byte. Inside, two of them stand for one.
 void Cutter::scan(const char* data, std::size_t from, std::size_t size) {
     first_end_ = last_end_ = kNone;
-    if (!delimiter_) return note_row_ends(data, from, size);
+    if (!quotes_) return note_row_ends(data, from, size);
     const char row_end = sources_[current_].row_end;
     const char* const end = data + size;
     const char* at = data + from;
@@ -111,26 +118,46 @@ void Cutter::scan(const char* data, std::size_t from, std::size_t size) {
         if (*at == '"')
             ++at;
         else
-            quoted_ = false;
+            leave_quotes();
     }
     while (at < end) {
         const char* quote = find(at, end, '"');
         if (quote != end) tail_quotes_ = true;
         if (!quoted_) {
             note_row_ends(data, static_cast<std::size_t>(at - data), static_cast<std::size_t>(quote - data));
+            if (is_long_) match_up_to(data, at, quote);
             if (quote == end) break;
             const char before = quote == data + from ? previous_ : quote[-1];
-            quoted_ = before == *delimiter_ || before == row_end;
+            quoted_ = is_long_ ? match_.at_field()
+                               : before == delimiters_[0] || before == delimiters_[1] || before == row_end;
             at = quote + 1;
+            if (is_long_ && !quoted_) match_.pass(quote, at);
         } else {
             if (quote == end) break;
             after_quote_ = quote + 1 == end;
             if (after_quote_) break;
-            quoted_ = quote[1] == '"';
-            at = quote + 1 + quoted_;
+            at = quote + 1;
+            if (*at == '"')
+                ++at;
+            else
+                leave_quotes();
         }
     }
     previous_ = end[-1];
+}
+
+void Cutter::leave_quotes() {
+    quoted_ = false;
+    match_.close_quotes();
+}
+
+// Of the bytes in [at, to), which are outside of quotes, those of the last row matter.
+void Cutter::match_up_to(const char* data, const char* at, const char* to) {
+    if (last_end_ != kNone && data + last_end_ >= at) {
+        at = data + last_end_ + 1;
+        match_.begin_row();
+    }
+    match_.pass(at, to);
 }
 
 void Cutter::note_row_ends(const char* data, std::size_t from, std::size_t to) {

@@ -5,6 +5,8 @@
 // it is inside quotes, and hands out blocks of whole rows, which any thread may then read alone.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "array.hpp"
@@ -54,6 +57,50 @@ inline const char* find(const char* at, const char* end, char byte) {
     return found ? static_cast<const char*>(found) : end;
 }
 
+// How CSV is written. Nothing of it is ever guessed from rows.
+struct CsvLayout {
+    std::string delimiter;  // its bytes; none: runs of spaces and tabs, which may also begin and end a row
+    std::string comment;    // a row that begins with it, outside of quotes, is left out; none: no such rows
+    bool quotes = true;     // otherwise they are ordinary bytes
+
+    bool spaces() const { return delimiter.empty(); }
+    bool is_long() const { return delimiter.size() > 1; }
+};
+
+// Rows that a reader leaves out, by reason: what `check` tells, and nobody else asks for.
+struct LeftOut {
+    std::atomic<std::uint64_t> empty = 0, comments = 0, too_long = 0, open_quotes = 0, no_objects = 0;
+};
+
+// Finds a delimiter of several bytes from left to right, a byte at a time: of "::" in ":::" the first.
+class DelimiterMatch {
+   public:
+    explicit DelimiterMatch(std::string_view delimiter) {
+        for (std::size_t i = 0; i < delimiter.size(); ++i)
+            places_[static_cast<unsigned char>(delimiter[i])] |= std::uint64_t{1} << i;
+        last_ = delimiter.empty() ? 0 : std::uint64_t{1} << (delimiter.size() - 1);
+    }
+
+    void begin_row() { begun_ = 0, at_field_ = true; }
+    void close_quotes() { begun_ = 0, at_field_ = false; }
+
+    void pass(const char* at, const char* end) {
+        for (; at < end; ++at) {
+            begun_ = (begun_ << 1 | 1) & places_[static_cast<unsigned char>(*at)];
+            at_field_ = (begun_ & last_) != 0;
+            if (at_field_) begun_ = 0;
+        }
+    }
+
+    bool at_field() const { return at_field_; }  // the next byte is the first of a field
+
+   private:
+    std::array<std::uint64_t, 256> places_{};  // bit i: the delimiter has this byte in place i
+    std::uint64_t last_;
+    std::uint64_t begun_ = 0;  // bit i: its first i + 1 bytes were the last ones seen
+    bool at_field_ = true;
+};
+
 // Whole rows of one source, each with its end.
 struct Block {
     static constexpr std::size_t kPadding = 64;  // so that words may be read beyond the end
@@ -68,9 +115,18 @@ struct Block {
 
 class Cutter {
    public:
-    // A delimiter of CSV; without one, quotes play no role (JSON lines).
-    Cutter(std::vector<Source> sources, std::optional<char> delimiter, std::size_t block, std::size_t longest_row)
-        : sources_(std::move(sources)), delimiter_(delimiter), block_(block), longest_row_(longest_row) {
+    // The layout of CSV; without one, quotes play no role (JSON lines).
+    Cutter(std::vector<Source> sources, const std::optional<CsvLayout>& csv, std::size_t block,
+           std::size_t longest_row, LeftOut* left_out)
+        : sources_(std::move(sources)),
+          quotes_(csv && csv->quotes),
+          is_long_(csv && csv->is_long()),
+          delimiters_{' ', '\t'},
+          match_(is_long_ ? csv->delimiter : ""),
+          block_(block),
+          longest_row_(longest_row),
+          left_out_(left_out) {
+        if (csv && !csv->spaces()) delimiters_.fill(csv->delimiter[0]);
         begin_source();
     }
 
@@ -84,12 +140,18 @@ class Cutter {
     void begin_source();
     void scan(const char* data, std::size_t from, std::size_t to);
     void note_row_ends(const char* data, std::size_t from, std::size_t to);
+    void leave_quotes();
+    void match_up_to(const char* data, const char* at, const char* to);
 
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
     std::vector<Source> sources_;
-    std::optional<char> delimiter_;
+    bool quotes_;                     // they play a role
+    bool is_long_;                    // the delimiter has several bytes
+    std::array<char, 2> delimiters_;  // each of them is one, unless is_long_
+    DelimiterMatch match_;            // if is_long_
     std::size_t block_, longest_row_;
+    LeftOut* left_out_;  // counted if not null
     std::size_t current_ = 0;
 
     // Of the current source, after the bytes read so far:

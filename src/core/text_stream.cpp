@@ -26,13 +26,13 @@ void for_each_row(const Block& block, const TextQuery& query, Row row) {
     const std::size_t count = query.columns.size();
     const auto set_constants = [&](std::vector<Field>& fields) {
         for (std::size_t i = 0; i < count; ++i)
-            if (query.columns[i].place < 0)
+            if (query.columns[i].place < 0 && query.columns[i].place != kFieldCount)
                 fields[i] = block.source->constants[static_cast<std::size_t>(-1 - query.columns[i].place)];
     };
-    if (query.delimiter) {
+    if (query.csv) {
         std::vector<int> places;
         for (const TextColumn& column : query.columns) places.push_back(column.place);
-        CsvRows rows(places, *query.delimiter, query.longest_row);
+        CsvRows rows(places, *query.csv, query.longest_row, query.left_out.get());
         set_constants(rows.fields());
         rows.each(block, row);
         return;
@@ -48,6 +48,10 @@ void for_each_row(const Block& block, const TextQuery& query, Row row) {
             for (std::size_t i = 0; i < count; ++i)
                 if (query.columns[i].place >= 0) fields[i] = line.value(i, scratch[i]);
             row(fields);
+        } else if (query.left_out) {
+            const bool empty = rest.substr(0, size).find_first_not_of(" \t\r") == std::string_view::npos;
+            LeftOut& counts = *query.left_out;
+            ++(size > query.longest_row ? counts.too_long : empty ? counts.empty : counts.no_objects);
         }
         rest.remove_prefix(size + 1);
     }
@@ -134,7 +138,7 @@ class TextStream {
     TextStream(std::vector<Source> sources, TextQuery query, Make make)
         : query_(std::move(query)),
           make_(make),
-          cutter_(std::move(sources), query_.delimiter, query_.block, query_.longest_row) {}
+          cutter_(std::move(sources), query_.csv, query_.block, query_.longest_row, query_.left_out.get()) {}
 
     ~TextStream() {
         {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +18,12 @@ struct TextColumn {
 };
 
 struct TextQuery {
-    std::optional<char> delimiter;  // of CSV; JSON lines have none
+    std::optional<CsvLayout> csv;  // JSON lines have none
     std::vector<TextColumn> columns;
     unsigned threads;
     std::size_t block = kBlock;
     std::size_t longest_row = kLongestRow;
+    std::shared_ptr<LeftOut> left_out;  // counts rows if not null
 };
 
 // A column of text for each one asked for. The rows keep their order.

@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpdistinct.check_result import Check
+    from dpdistinct.checking import check
     from dpdistinct.contributions import Contributions
     from dpdistinct.counting import count_distinct
     from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
@@ -22,6 +24,8 @@ __version__ = "0.1.0"
 # Where each public name lives. It is imported when it is first used: the command must answer signals,
 # and print its help, before NumPy is there.
 _HOMES = {
+    "check_result": ("Check",),
+    "checking": ("check",),
     "contributions": ("Contributions",),
     "counting": ("count_distinct",),
     "curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
@@ -39,6 +43,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BudgetError",
+    "Check",
     "ColumnError",
     "Contributions",
     "Cost",
@@ -53,6 +58,7 @@ __all__ = [
     "ParameterError",
     "Release",
     "RequestError",
+    "check",
     "count_distinct",
     "count_distinct_by",
     "greedy_curve",

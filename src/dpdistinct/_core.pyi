@@ -54,18 +54,37 @@ def stream_fields(stream: Any) -> list[tuple[str, str, str, str, bytes]]: ...
 TextSource = tuple[bytes | Callable[[], bytes], int, bytes, Sequence[bytes | None]]
 # The name, and the place in a row; -1 is the first of the texts that all rows have.
 TextColumn = tuple[bytes, int]
+# Of CSV: the delimiter (none: runs of spaces and tabs), the comment prefix, and whether there are quotes.
+CsvLayout = tuple[bytes, bytes, bool]
+FIELD_COUNT: int  # the place that stands for how many fields a row of CSV has
+
+class LeftOut:
+    """How many rows were left out, by reason."""
+
+    def __init__(self) -> None: ...
+    @property
+    def empty(self) -> int: ...
+    @property
+    def comments(self) -> int: ...
+    @property
+    def too_long(self) -> int: ...
+    @property
+    def open_quotes(self) -> int: ...
+    @property
+    def no_objects(self) -> int: ...
 
 def text_values(
     sources: Sequence[TextSource],
-    delimiter: bytes | None,
+    layout: CsvLayout | None,
     columns: Sequence[TextColumn],
     threads: int,
     block: int = ...,
     longest_row: int = ...,
+    left_out: LeftOut | None = ...,
 ) -> Any: ...
 def text_keys(
     sources: Sequence[TextSource],
-    delimiter: bytes | None,
+    layout: CsvLayout | None,
     people: Sequence[TextColumn],
     elements: Sequence[TextColumn],
     threads: int,

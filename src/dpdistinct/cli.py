@@ -20,7 +20,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import dpdistinct
-from dpdistinct.cli_common import Json, defaults, examples
+from dpdistinct.cli_check import check_command
+from dpdistinct.cli_common import (
+    Comment,
+    Delimiter,
+    Encoding,
+    Format,
+    Header,
+    Json,
+    Quotes,
+    defaults,
+    examples,
+)
 from dpdistinct.cli_guide import guide
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
@@ -64,9 +75,12 @@ Sql = Annotated[
 ]
 NamedColumns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="For --sql over JSON lines: a name to read; repeat it.", metavar="COLUMN"),
+    typer.Option(
+        "--column",
+        help="For --sql over JSON lines: a name to read; repeat it. With --no-header: the names in order.",
+        metavar="COLUMN",
+    ),
 ]
-Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
 GroupBy = Annotated[
     list[str] | None,
     typer.Option(help="Count in each group of this column; repeat it for several.", metavar="COLUMN"),
@@ -189,6 +203,11 @@ def count(
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
+    format: Format = None,
+    delimiter: Delimiter = None,
+    comment: Comment = None,
+    header: Header = True,
+    quotes: Quotes = True,
     as_json: Json = False,
     ledger: PayingLedger = None,
     dataset: Dataset = None,
@@ -277,6 +296,11 @@ def explore(
     sql: Sql = None,
     columns: NamedColumns = None,
     encoding: Encoding = "utf-8",
+    format: Format = None,
+    delimiter: Delimiter = None,
+    comment: Comment = None,
+    header: Header = True,
+    quotes: Quotes = True,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves into this .png or .svg file.")] = None,
     as_json: Json = False,
     memory_limit: MemoryLimit = None,
@@ -316,6 +340,9 @@ def _progress(first: str) -> Iterator[Any]:
 
     with Console(stderr=True).status(first) as status:
         yield status.update
+
+
+check_command(app, _progress)
 
 
 def main() -> None:

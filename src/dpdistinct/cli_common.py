@@ -9,6 +9,25 @@ import typer
 
 from dpdistinct.errors import ParameterError, shown
 
+FILE_OPTIONS = ("encoding", "format", "delimiter", "comment", "header", "quotes")
+Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+Format = Annotated[
+    str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Of CSV: up to 8 characters, such as ';' or '::' or tab; whitespace for runs of it."),
+]
+Comment = Annotated[
+    str | None, typer.Option(help="Of CSV: rows that begin with this are left out.", metavar="PREFIX")
+]
+Header = Annotated[
+    bool, typer.Option("--header/--no-header", help="Of CSV: without one, columns are numbers from 1.")
+]
+Quotes = Annotated[
+    bool,
+    typer.Option("--quotes/--no-quotes", help="Of CSV: whether the program that wrote it quotes fields."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

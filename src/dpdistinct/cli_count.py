@@ -11,6 +11,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import asking, grouping, parameters, query, resources
+from dpdistinct.cli_common import FILE_OPTIONS
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger import Stored
 from dpdistinct.wording import epsilon_warning
@@ -25,7 +26,7 @@ def some(options: Options, *names: str) -> Options:
 
 def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
     """Answers the question; the result prints the answer."""
-    about = query.check_query(**some(options, "person", "element", "sql", "columns", "encoding"))
+    about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     payment = asking.check_payment(
         **some(options, "ledger", "dataset", "request_id", "data_name", "series", "who")
@@ -62,7 +63,7 @@ def _run_groups(
 
 def explore_groups(options: Options) -> list[grouping.ExploredGroup]:
     """NOT private: what lies behind a count by group."""
-    about = query.check_query(**some(options, "person", "element", "sql", "columns", "encoding"))
+    about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
     about = query.group_query(about, groups=_groups(options), **some(options, "group_by", "every"))
     asked = grouping.group_parameters(
         about,

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from dpdistinct import report
+from dpdistinct.cli_common import FILE_OPTIONS
 from dpdistinct.cli_count import Options, explore_groups, some
 from dpdistinct.errors import ParameterError
 from dpdistinct.parameters import check_parameters
@@ -28,7 +29,7 @@ def run_explore(options: Options, progress: Any) -> None:
     parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
     if options["plot"] is not None:
         check_plot_path(options["plot"])
-    names = ("data", "person", "element", "sql", "columns", "encoding")
+    names = ("data", "person", "element", "sql", "columns", *FILE_OPTIONS)
     with progress("reading") as step:
         contributions = read(**some(options, *names, "memory_limit", "temp_directory", "threads"))
         found = report.explore(contributions, epsilon=parameters.epsilon, beta=parameters.beta, progress=step)

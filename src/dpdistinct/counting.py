@@ -6,6 +6,7 @@ from typing import Any
 
 from dpdistinct.asking import ask, check_payment
 from dpdistinct.contributions import Contributions
+from dpdistinct.layout import Format
 from dpdistinct.ledger import Ledger
 from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
 from dpdistinct.query import Columns, check_query
@@ -29,6 +30,11 @@ def count_distinct(
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
+    format: Format | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
     memory_limit: str | None = None,
     temp_directory: Path | None = None,
     threads: int | None = None,
@@ -40,8 +46,9 @@ def count_distinct(
 ) -> Release:
     """How many distinct elements there are, without giving away what anybody contributed.
 
-    data, person, element, sql, columns, encoding, memory_limit, temp_directory, threads: as for
-    `read`; person and element are not needed for Contributions. aim: what the bound is chosen for,
+    data, person, element, sql, columns, encoding, format, delimiter, comment, header, quotes,
+    memory_limit, temp_directory, threads: as for `read`; person and element are not needed for
+    Contributions. aim: what the bound is chosen for,
     the largest "lower_bound" or the closest "estimate"; the lower bound holds with both.
 
     ledger, dataset: epsilon is paid for from the budget of this data set before a row is read. The
@@ -62,9 +69,22 @@ def count_distinct(
         ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name, series=series
     )
     if isinstance(data, Contributions):
-        refuse_for_contributions(sql=sql, columns=columns)
+        refuse_for_contributions(
+            sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
+        )
         query = None
     else:
-        query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+        query = check_query(
+            person=person,
+            element=element,
+            sql=sql,
+            columns=columns,
+            encoding=encoding,
+            format=format,
+            delimiter=delimiter,
+            comment=comment,
+            header=header,
+            quotes=quotes,
+        )
     warn_of_epsilon(parameters.epsilon)
     return ask(data, query, parameters, resources, payment).release

@@ -20,6 +20,7 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
+from dpdistinct.layout import Format
 from dpdistinct.ledger import Ledger, Stored
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Mechanism, Method, Number
@@ -49,6 +50,11 @@ def count_distinct_by(
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
+    format: Format | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
     memory_limit: str | None = None,
     temp_directory: Path | None = None,
     threads: int | None = None,
@@ -70,7 +76,18 @@ def count_distinct_by(
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
     at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
     """
-    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    query = check_query(
+        person=person,
+        element=element,
+        sql=sql,
+        columns=columns,
+        encoding=encoding,
+        format=format,
+        delimiter=delimiter,
+        comment=comment,
+        header=header,
+        quotes=quotes,
+    )
     query = group_query(
         query, group_by=group_by, groups=groups, every=every, one_group_per_person=one_group_per_person
     )

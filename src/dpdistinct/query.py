@@ -11,12 +11,15 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Literal
 
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.group_lists import Every, GroupList, parse_groups
+from dpdistinct.layout import BY_NAME, Layout, check_layout
 
-Columns = str | Sequence[str]
+Column = str | int  # a number: of a column without a name, or an integer label of a frame
+Columns = Column | Sequence[Column]
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Query:
     """Count the distinct `element` of the rows, with `person` protected.
 
     sql: a SELECT that prepares the rows, or None. columns: names to be read where the input has no
-    schema (JSON lines) and sql is given. encoding: of text files.
+    schema (JSON lines) and sql is given; or the names of the columns of a file without a header.
+    encoding, layout: of files.
     """
 
     person: tuple[str, ...]
@@ -32,6 +36,7 @@ class Query:
     sql: str | None = None
     columns: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    layout: Layout = BY_NAME
     group_by: tuple[str, ...] = ()
     groups: GroupList | Literal["unknown"] | None = None
     every: Every | None = None  # of a column of dates that is grouped by without a list
@@ -62,7 +67,8 @@ class Query:
             "sql": sql,
         }
         if self.columns:
-            identity["columns"] = sorted(self.columns)
+            identity["columns"] = sorted(self.columns) if self.layout.header else list(self.columns)
+        identity |= self.layout.identity()
         if self.encoding != "utf-8":
             identity["encoding"] = self.encoding
         if self.group_by:
@@ -80,7 +86,17 @@ ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
 
 
 def check_query(
-    *, person: Any, element: Any, sql: Any = None, columns: Any = None, encoding: Any = "utf-8"
+    *,
+    person: Any,
+    element: Any,
+    sql: Any = None,
+    columns: Any = None,
+    encoding: Any = "utf-8",
+    format: Any = None,
+    delimiter: Any = None,
+    comment: Any = None,
+    header: Any = True,
+    quotes: Any = True,
 ) -> Query:
     """The question, or one ParameterError that says what to change."""
     if person is None or element is None:
@@ -89,12 +105,21 @@ def check_query(
         raise ParameterError(f"sql must be the text of one SELECT, got {shown(sql)}")
     if not isinstance(encoding, str) or encoding.lower() not in ENCODINGS:
         raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, got {shown(encoding)}")
+    layout = check_layout(format=format, delimiter=delimiter, comment=comment, header=header, quotes=quotes)
+    if not layout.header and encoding.lower() == "utf-16":
+        raise ParameterError("encoding utf-16 needs a header line; convert the file to utf-8")
+    named = () if columns is None else column_names("columns", columns)
+    if not layout.header and (
+        len({name.lower() for name in named}) < len(named) or any(name.isdecimal() for name in named)
+    ):
+        raise ParameterError("columns must all be different, and no numbers: the numbers are names already")
     return Query(
         person=column_names("person", person),
         element=column_names("element", element),
         sql=sql,
-        columns=() if columns is None else column_names("columns", columns),
+        columns=named,
         encoding=encoding.lower(),
+        layout=layout,
     )
 
 
@@ -125,11 +150,17 @@ def _digest(groups: GroupList | None) -> str:
 
 
 def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
-    """The columns as names."""
-    names = [columns] if isinstance(columns, str) else columns
-    if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n for n in names):
+    """The columns as names. An integer label of a frame is one, too, and so is the number of a column."""
+    names = [columns] if isinstance(columns, str | Integral) else columns
+    if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
         raise ParameterError(f"{parameter} must be a column name or a list of them, got {shown(columns)}")
-    return tuple(names)
+    return tuple(map(str, names))
+
+
+def _is_name(name: Any) -> bool:
+    return (isinstance(name, str) and name != "") or (
+        isinstance(name, Integral) and not isinstance(name, bool)
+    )
 
 
 _WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)

@@ -16,6 +16,7 @@ from dpdistinct.curves import (
     sampling_curve,
 )
 from dpdistinct.errors import ParameterError
+from dpdistinct.layout import Format
 from dpdistinct.parameters import Method
 from dpdistinct.query import Columns, Query, check_query
 from dpdistinct.resources import Path, Resources, check_resources
@@ -31,6 +32,11 @@ def read(
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
+    format: Format | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
     memory_limit: str | None = None,
     temp_directory: Path | None = None,
     threads: int | None = None,
@@ -43,14 +49,32 @@ def read(
     together.
     sql: a SELECT that prepares the rows; the input is the table `data` in it. It is trusted: what
     is protected is each person's rows of its result. columns: for sql over JSON lines, the names to
-    read. encoding: of text files (utf-8, utf-16, cp1252 or latin-1).
+    read; for a file without a header, the names of its columns in order.
+    encoding: of text files (utf-8, utf-16, cp1252 or latin-1). format: "csv", "tsv", "jsonl" or
+    "parquet", where the ending of the name does not tell. Of CSV and TSV: delimiter, up to 8
+    characters, or "whitespace" for runs of spaces and tabs; comment, with which rows begin that are
+    left out; header=False, then columns are numbers from 1 on; quotes=False, where the program that
+    wrote the file knows none. `check` shows what a file needs.
     memory_limit (such as "1GB") is what DuckDB may use; what exceeds it goes to a private folder in
     temp_directory, which is deleted at the end.
     """
     if isinstance(data, Contributions):
-        refuse_for_contributions(sql=sql, columns=columns)
+        refuse_for_contributions(
+            sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
+        )
         return data
-    query = check_query(person=person, element=element, sql=sql, columns=columns, encoding=encoding)
+    query = check_query(
+        person=person,
+        element=element,
+        sql=sql,
+        columns=columns,
+        encoding=encoding,
+        format=format,
+        delimiter=delimiter,
+        comment=comment,
+        header=header,
+        quotes=quotes,
+    )
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     with open_source(data, query, resources) as source:
         return contributions_of(source, query, resources)

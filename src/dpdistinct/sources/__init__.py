@@ -15,13 +15,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.layout import BY_NAME
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_columns
 from dpdistinct.streams import ArrowStream
+
+if TYPE_CHECKING:
+    from dpdistinct.sources.text import CsvFiles, JsonLines
 
 DATABASE_URLS = ("postgresql://", "postgres://")
 CSV_SUFFIXES = {".csv", ".tsv", ".txt"}
@@ -82,8 +86,10 @@ def _open_on_spark(
     from dpdistinct.sources.spark import SparkSource
     from dpdistinct.sources.sparkio import open_files
 
-    if query.encoding != "utf-8" or query.columns:
-        raise ParameterError("encoding and columns are for text files read by engine duckdb")
+    if query.encoding != "utf-8" or query.columns or query.layout != BY_NAME:
+        raise ParameterError(
+            "encoding, columns, format, delimiter, comment, header and quotes are for engine duckdb"
+        )
     progress("starting Spark")
     text = suffix_of(data[0]) in CSV_SUFFIXES
     return SparkSource(open_files(data, query.sql), resources.temp_directory, progress, text=text)
@@ -96,17 +102,22 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
 
         if len(places) > 1:
             raise ParameterError("give one database at a time")
+        _refuse_file_options(query)
         with postgresql(places[0], query) as database, _grouped(database, query, resources) as ready:
             yield ready
         return
     paths = [path for place in places for path in _matches(place)]
-    suffix = suffix_of(paths[0])
-    if any(suffix_of(path) != suffix for path in paths):
-        raise FileError("the files must be of one kind")
+    suffix = kind_of(paths, query)
+    if query.layout.for_csv and suffix not in CSV_SUFFIXES:
+        raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
     if query.encoding != "utf-8" and suffix not in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
         raise ParameterError("encoding is for text files: CSV, TSV and JSON lines")
-    if query.columns and (suffix not in JSON_LINES_SUFFIXES or query.sql is None):
-        raise ParameterError("columns are named for JSON lines with sql; every other input knows its own")
+    for_sql = suffix in JSON_LINES_SUFFIXES and query.sql is not None
+    if query.columns and query.layout.header and not for_sql:
+        raise ParameterError(
+            "columns are named for JSON lines with sql and for files without a header; "
+            "every other input knows its own"
+        )
     if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
         with _open_text(paths, suffix, query, resources) as source:
             yield source
@@ -129,24 +140,23 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         )
     else:
         raise FileError(
-            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or .sqlite"
+            f"{file_name(paths[0])} has no known ending (.csv, .tsv, .jsonl, .parquet, .duckdb, .sqlite); "
+            "say what it is: --format csv, or format='csv'; there are csv, tsv, jsonl and parquet"
         )
 
 
 @contextmanager
 def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources) -> Iterator[Source]:
-    from dpdistinct.sources.text import CsvFiles, JsonLines, TextSource
+    from dpdistinct.sources.text import TextSource
 
-    if suffix in JSON_LINES_SUFFIXES:
-        if query.sql is not None and not query.columns:
-            raise ParameterError(
-                "columns must be named for sql over JSON lines, which have no header: "
-                "columns=['user', 'url'], or --column user --column url"
-            )
-        files: CsvFiles | JsonLines = JsonLines(paths, encoding=query.encoding, threads=resources.threads)
-    else:
-        files = CsvFiles(paths, encoding=query.encoding, threads=resources.threads)
-    source = TextSource(files)
+    no_header = suffix in JSON_LINES_SUFFIXES or not query.layout.header
+    if query.sql is not None and no_header and not query.columns:
+        raise ParameterError(
+            "columns must be named for sql over JSON lines and files without a header: "
+            "columns=['user', 'url'], or --column user --column url"
+        )
+    source = TextSource(text_files(paths, suffix, query, resources))
+    files = source.files
     if query.sql is None and not query.group_by:
         yield source
         return
@@ -156,6 +166,21 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
     of_text = {"text": True, "exact_names": source.exact_names}
     with _selected(files.values(columns), columns, query, resources, **of_text) as selected:
         yield selected
+
+
+def text_files(paths: list[str], suffix: str, query: Query, resources: Resources) -> CsvFiles | JsonLines:
+    """Files of text; only their headers are read."""
+    from dpdistinct.sources.text import CsvFiles, JsonLines
+
+    if suffix in JSON_LINES_SUFFIXES:
+        return JsonLines(paths, encoding=query.encoding, threads=resources.threads)
+    return CsvFiles(
+        paths,
+        encoding=query.encoding,
+        threads=resources.threads,
+        layout=query.layout,
+        names=list(query.columns),
+    )
 
 
 @contextmanager
@@ -212,8 +237,7 @@ def _open_database_file(path: str, query: Query, resources: Resources) -> Iterat
 @contextmanager
 def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Source]:
     module = type(data).__module__.partition(".")[0]
-    if query.encoding != "utf-8" or query.columns:
-        raise ParameterError("encoding and columns are for text files")
+    _refuse_file_options(query)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
         from dpdistinct.sources.duck import Relation, check_select, constant_errors
 
@@ -257,6 +281,21 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         return
     with _selected(table.for_sql(), table.columns_for_sql(), query, resources) as source:
         yield source
+
+
+def _refuse_file_options(query: Query) -> None:
+    if query.encoding != "utf-8" or query.columns or query.layout != BY_NAME:
+        raise ParameterError("encoding, columns, format, delimiter, comment, header and quotes are for files")
+
+
+def kind_of(paths: list[str], query: Query) -> str:
+    """The ending that tells the kind of all files; or the format that was given, as an ending."""
+    if query.layout.format is not None:
+        return f".{query.layout.format}"
+    suffix = suffix_of(paths[0])
+    if any(suffix_of(path) != suffix for path in paths):
+        raise FileError("the files must be of one kind")
+    return suffix
 
 
 def paths_of(data: Any) -> list[str] | None:

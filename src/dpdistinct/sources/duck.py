@@ -61,6 +61,10 @@ class Relation:
         numbers = [_core.label_key(label) for label in labels]
         return _RelationKeys(values, people, elements, groups, numbers, bits)
 
+    def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
+        """These columns as they are: private."""
+        return self._table.project(", ".join(map(quoted, names)))
+
     @contextmanager
     def grouped_parts(
         self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources

@@ -4,41 +4,43 @@ What a row means depends on that row's own bytes and on the header line, which i
 can move its borders, its names or its types: the file must only be well-formed, that is written by a
 program that quotes what has to be quoted.
 
-    row end      that of the header line: "\n", "\r" or "\r\n"; the last row may lack it
-    quotes       a field that begins with one ends with one, and two in it stand for one
+    row end      that of the header line: "\n", "\r" or "\r\n"; without a header "\n", and a "\r" before it
+                 belongs to it; the last row may lack it
+    quotes       a field that begins with one ends with one, and two in it stand for one; unless there are
+                 none, as the caller says
+    whitespace   as a delimiter: runs of spaces and tabs, also before the first field and after the last
     NULL         an empty field without quotes, a field that a short row lacks; null or a missing name in JSON
     text         what is not UTF-8 counts as \xNN, byte by byte
-    left out     an empty line, a row above 16 MiB, a row whose quotes are still open at the end of the file,
-                 a line that is no JSON object
+    left out     an empty line, a row that begins with the comment prefix, a row above 16 MiB, a row whose
+                 quotes are still open at the end of the file, a line that is no JSON object
     folders      day=1/ is a column `day` with the text 1 in every row of the files below it
 """
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, cast
+from typing import Any
 from urllib.parse import unquote
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
+from dpdistinct.errors import (
+    ColumnError,
+    InputError,
+    ParameterError,
+    shown,
+)
+from dpdistinct.layout import BY_NAME, Layout
 from dpdistinct.query import ENCODINGS, Query
-from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.blocks import source_of
+from dpdistinct.sources.columns import find_column
+from dpdistinct.sources.headers import Start, delimiter_of, names_of, read_header, skip_mark
 
 CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
 JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
-LONGEST_HEADER = 1 << 20
-UTF8_MARK = codecs.BOM_UTF8
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-BLOCK = 1 << 18
+NUMBER = re.compile("[1-9][0-9]{0,5}")  # of a column
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for the folder of NULL
 
 
@@ -66,7 +68,7 @@ class TextSource:
     text = True
 
     def __init__(self, files: CsvFiles | JsonLines) -> None:
-        self._files = files
+        self.files = files
         self.columns = files.columns
         self.exact_names = isinstance(files, JsonLines)
 
@@ -74,24 +76,41 @@ class TextSource:
         self._sides(query)
 
     def keys(self, query: Query) -> KeyStream:
-        return self._files.keys(*self._sides(query))
+        return self.files.keys(*self._sides(query))
 
     def find(self, query: Query) -> list[str]:
         """Every column of the question."""
-        return list(query.names) if self.exact_names else find_columns(query, self)
+        return [self.find_name(name) for name in query.names]
 
     def _sides(self, query: Query) -> tuple[list[str], list[str]]:
+        people, elements = ([self.find_name(name) for name in side] for side in (query.person, query.element))
+        return people, elements
+
+    def find_name(self, name: str) -> str:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
-        if self.exact_names:
-            return list(query.person), list(query.element)
-        return chosen(query, self)
+        if self.exact_names or (self.files.numbered and NUMBER.fullmatch(name)):
+            return name
+        if self.files.numbered and name.lower() not in map(str.lower, self.columns):
+            raise ColumnError(
+                f"no column {shown(name)}; without a header, columns are numbers from 1, "
+                "or have the names that `columns` gives them, in order"
+            )
+        return find_column(name, self.columns, self.text)
 
 
 class _TextFiles:
     """Several files of one layout, one after the other. `columns` are those known beforehand."""
 
+    numbered = False  # columns are numbers, from 1 on
+
     def __init__(
-        self, paths: list[str], *, encoding: str, threads: int, delimiter: str | None, starts: list[_Start]
+        self,
+        paths: list[str],
+        *,
+        encoding: str,
+        threads: int,
+        layout: tuple[bytes, bytes, bool] | None,
+        starts: list[Start],
     ) -> None:
         folders = [_folders(path) for path in paths]
         if any(list(one) != list(folders[0]) for one in folders):
@@ -99,7 +118,7 @@ class _TextFiles:
         self.columns: list[str] = list(folders[0])
         self._encoding = encoding
         self._threads = threads
-        self._delimiter = None if delimiter is None else delimiter.encode()
+        self._layout = layout
         self._files = [
             (path, start, [None if text is None else _utf8(text) for text in one.values()])
             for path, start, one in zip(paths, starts, folders, strict=True)
@@ -109,21 +128,34 @@ class _TextFiles:
     def keys(self, people: list[str], elements: list[str]) -> KeyStream:
         """The keys of the rows in which none of these columns is NULL."""
         who, what = map(self._columns, (people, elements))
-        return KeyStream(lambda: _core.text_keys(self._sources(), self._delimiter, who, what, self._threads))
+        return KeyStream(lambda: _core.text_keys(self._sources(), self._layout, who, what, self._threads))
 
     def _values(self, columns: list[str]) -> TextStream:
         asked = self._columns(columns)
-        return TextStream(lambda: _core.text_values(self._sources(), self._delimiter, asked, self._threads))
+        return TextStream(lambda: _core.text_values(self._sources(), self._layout, asked, self._threads))
+
+    def inspected(self, columns: list[str], left_out: _core.LeftOut) -> TextStream:
+        """These columns as text, for `check`: rows that are left out are counted.
+
+        Of CSV, the last column is the number of fields in the row.
+        """
+        asked = self._columns(columns)
+        if self._layout is not None:
+            asked.append((b"fields", _core.FIELD_COUNT))
+        return TextStream(
+            lambda: _core.text_values(self._sources(), self._layout, asked, self._threads, left_out=left_out)
+        )
 
     def _columns(self, names: list[str]) -> list[tuple[bytes, int]]:
-        return [(_utf8(name), self._place(name)) for name in names]
+        return [(_utf8(name), self.place_of(name)) for name in names]
 
-    def _place(self, name: str) -> int:
+    def place_of(self, name: str) -> int:
+        """The number of a column in its row, from 0 on; below 0 for the name of a folder."""
         raise NotImplementedError
 
     def _sources(self) -> list[_core.TextSource]:
         return [
-            (_source(path, self._encoding), start.skip, start.row_end, constants)
+            (source_of(path, self._encoding), start.skip, start.row_end, constants)
             for path, start, constants in self._files
         ]
 
@@ -131,20 +163,35 @@ class _TextFiles:
 class CsvFiles(_TextFiles):
     """CSV files with one and the same header line, whose names are `columns`.
 
-    The delimiter follows from the header line: the one that splits it most.
+    The delimiter follows from the header line: the one that splits it most, unless it is given.
+    Without a header, columns are numbers from 1 on, and the caller may give them names in order.
     """
 
-    def __init__(self, paths: list[str], *, encoding: str = "utf-8", threads: int) -> None:
+    def __init__(
+        self,
+        paths: list[str],
+        *,
+        encoding: str = "utf-8",
+        threads: int,
+        layout: Layout = BY_NAME,
+        names: list[str] | None = None,
+    ) -> None:
         _check(encoding)
-        starts = [_read_header(path, encoding) for path in paths]
-        header = starts[0].header
-        if any(start.header != header for start in starts):
-            raise InputError("the files must have the same header line")
-        candidates = [CSV_SUFFIXES.get(suffix(paths[0]), ","), ",", ";", "\t", "|"]
-        unquoted = re.sub('"[^"]*"', "", header)
-        delimiter = max(candidates, key=lambda d: (unquoted.count(d), -candidates.index(d)))
-        names = _names(paths[0], header, delimiter)
-        super().__init__(paths, encoding=encoding, threads=threads, delimiter=delimiter, starts=starts)
+        self.numbered = not layout.header
+        first = CSV_SUFFIXES.get(f".{layout.format}" if layout.format else suffix(paths[0]), ",")
+        if self.numbered:
+            starts = [skip_mark(path, encoding, b"\r\n") for path in paths]
+            self.delimiter = layout.delimiter or first
+            names = names or []
+        else:
+            starts = [read_header(path, encoding, layout) for path in paths]
+            header = starts[0].header
+            if any(start.header != header for start in starts):
+                raise InputError("the files must have the same header line")
+            self.delimiter = layout.delimiter or delimiter_of(header, first, quotes=layout.quotes)
+            names = names_of(paths[0], header, self.delimiter, quotes=layout.quotes)
+        in_core = layout.in_core(self.delimiter)
+        super().__init__(paths, encoding=encoding, threads=threads, layout=in_core, starts=starts)
         of_folders = {name.lower() for name in self.columns}
         in_rows = {name: i for i, name in enumerate(names) if name.lower() not in of_folders}
         self.columns = [*in_rows, *self.columns]
@@ -154,10 +201,12 @@ class CsvFiles(_TextFiles):
         """These columns, or all, as text."""
         return self._values(self.columns if columns is None else columns)
 
-    def _place(self, name: str) -> int:
-        if name not in self._places:
-            raise InputError(f"no column {name!r}")
-        return self._places[name]
+    def place_of(self, name: str) -> int:
+        if name in self._places:
+            return self._places[name]
+        if self.numbered and NUMBER.fullmatch(name):
+            return int(name) - 1
+        raise InputError(f"no column {name!r}")
 
 
 class JsonLines(_TextFiles):
@@ -165,14 +214,14 @@ class JsonLines(_TextFiles):
 
     def __init__(self, paths: list[str], *, encoding: str = "utf-8", threads: int) -> None:
         _check(encoding)
-        starts = [_skip_mark(path, encoding) for path in paths]
-        super().__init__(paths, encoding=encoding, threads=threads, delimiter=None, starts=starts)
+        starts = [skip_mark(path, encoding) for path in paths]
+        super().__init__(paths, encoding=encoding, threads=threads, layout=None, starts=starts)
 
     def values(self, columns: list[str]) -> TextStream:
         """The values of these names, exactly as spelt, as text."""
         return self._values(columns)
 
-    def _place(self, name: str) -> int:
+    def place_of(self, name: str) -> int:
         return self._places.get(name, 0)
 
 
@@ -184,80 +233,6 @@ def suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-# The start of a file
-
-
-@dataclass(frozen=True)
-class _Start:
-    """What comes before the first row, in UTF-8, and what ends a row."""
-
-    header: str
-    skip: int
-    row_end: bytes
-
-
-def _read_header(path: str, encoding: str) -> _Start:
-    """The first line of the file, and never another one: names of columns are shown."""
-    _refuse_other_encoding(path, encoding)
-    start = b""
-    with _reading(path):
-        for block in _blocks(path, encoding):
-            start += block
-            if re.search(rb"[\r\n].", start, re.DOTALL) or len(start) > LONGEST_HEADER + len(UTF8_MARK):
-                break
-    mark, line, row_end = re.match(rb"(\xef\xbb\xbf)?([^\r\n]*)(\r\n|\r|\n|)", start).groups(b"")  # type: ignore[union-attr]
-    if not line or len(line) >= LONGEST_HEADER:
-        raise InputError(f"{file_name(path)} has no header line")
-    if b"\0" in line:
-        raise _other_encoding(path, encoding, "utf-16")
-    try:
-        header = line.decode()
-    except UnicodeDecodeError:
-        header = None
-    if header is None:  # outside of the handler: what is raised there keeps the bytes
-        raise _other_encoding(path, encoding, "cp1252")
-    return _Start(header, len(mark + line + row_end), row_end or b"\n")
-
-
-def _refuse_other_encoding(path: str, encoding: str) -> None:
-    """Byte order marks say what the file is in, and a line end of UTF-16 has a zero byte."""
-    with _reading(path):
-        start = next(_blocks(path, "utf-8"), b"")
-    if encoding == "utf-16":
-        line = re.match(rb"[^\r\n]*[\r\n]?.?", start, re.DOTALL)
-        if line and line.group() and not start.startswith(UTF16_MARKS) and b"\0" not in line.group():
-            raise _other_encoding(path, encoding, "utf-8")
-    elif start.startswith(UTF16_MARKS):
-        raise _other_encoding(path, encoding, "utf-16")
-    elif encoding != "utf-8" and start.startswith(UTF8_MARK):
-        raise _other_encoding(path, encoding, "utf-8")
-
-
-def _other_encoding(path: str, encoding: str, likely: str) -> InputError:
-    kind = f"{encoding.upper()} text"
-    return InputError(
-        f"the header line of {file_name(path)} is not {kind}; try encoding {likely}, or convert the file"
-    )
-
-
-def _skip_mark(path: str, encoding: str) -> _Start:
-    with _reading(path):
-        start = next(_blocks(path, encoding), b"")
-    return _Start("", len(UTF8_MARK) if start.startswith(UTF8_MARK) else 0, b"\n")
-
-
-def _names(path: str, header: str, delimiter: str) -> list[str]:
-    try:
-        names = next(csv.reader([header], delimiter=delimiter, strict=True))
-    except csv.Error:
-        names = []
-    if not names or not all(names) or len(set(map(str.lower, names))) < len(names):
-        raise InputError(
-            f"the columns of {file_name(path)} must have names, all different, in one header line"
-        )
-    return names
-
-
 def _folders(path: str) -> dict[str, str | None]:
     """The columns that Hive's folders stand for: name=value, of which the outermost counts."""
     found: dict[str, str | None] = {}
@@ -266,51 +241,6 @@ def _folders(path: str) -> dict[str, str | None]:
         if equals and name and name.lower() not in map(str.lower, found):
             found[unquote(name)] = None if value == NO_VALUE else unquote(value)
     return found
-
-
-# The bytes of a file
-
-
-def _source(path: str, encoding: str) -> bytes | Callable[[], bytes]:
-    """Plain UTF-8 is the core's own business."""
-    if encoding == "utf-8" and not path.lower().endswith((".gz", ".zst")):
-        return os.fsencode(path)
-    return partial(next, _blocks(path, encoding), b"")
-
-
-def _blocks(path: str, encoding: str) -> Iterator[bytes]:
-    """The bytes of the file, none of the blocks empty; in UTF-8 unless they claim to be already."""
-    with _open(path) as file:
-        if encoding == "utf-8":
-            while block := file.read(BLOCK):
-                yield block
-            return
-        # One character that the encoding does not have takes no other with it.
-        decoder = codecs.getincrementaldecoder(encoding)(errors="backslashreplace")
-        last = False
-        while not last:
-            block = file.read(BLOCK)
-            last = not block
-            if text := decoder.decode(block, final=last):
-                yield text.encode()
-
-
-def _open(path: str) -> BinaryIO:
-    if path.lower().endswith(".gz"):
-        return cast(BinaryIO, gzip.open(path))
-    if path.lower().endswith(".zst"):
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-        return cast(BinaryIO, zstd.open(path))
-    return open(path, "rb")
-
-
-def _reading(path: str) -> Any:
-    return constant_error(
-        f"{file_name(path)} could not be read; is it complete and of the kind its name says?", FileError
-    )
 
 
 def _check(encoding: str) -> None:
