@@ -49,7 +49,12 @@ def outputs_of(source: str, names: dict[str, Any], count: int) -> list[dict[str,
         outputs.append({"output_type": "stream", "name": "stdout", "text": lines(printed.getvalue())})
     if shown is not None:
         outputs.append(
-            {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": display(shown)}
+            {
+                "output_type": "execute_result",
+                "execution_count": count,
+                "metadata": {},
+                "data": display(shown),
+            }
         )
     for number in plt.get_fignums():
         drawn = io.BytesIO()

@@ -164,6 +164,27 @@ def test_options_that_a_page_names_exist() -> None:
     check((page, option) for page, option in named if option not in known)
 
 
+def test_the_map_of_the_modules_names_modules() -> None:
+    """The table of CONTRIBUTING.md, from Python to C++."""
+    page = ROOT / "CONTRIBUTING.md"
+    rows = re.findall(r"^\| [^|]* \|([^|]*)\|([^|]*)\|$", text_of(page), re.MULTILINE)
+    named = [
+        (name, column) for row in rows for column in (0, 1) for name in re.findall(r"`([^`]+)`", row[column])
+    ]
+    assert len(named) > 30
+    places = [("src/dpdistinct", "src/dpdistinct/sources"), ("src/core",)]
+    check(
+        (page, name)
+        for name, column in named
+        if not any(exists(ROOT / folder, name) for folder in places[column])
+    )
+
+
+def exists(folder: Path, name: str) -> bool:
+    """A folder, a module, or several modules that begin alike."""
+    return (folder / name).is_dir() or any(folder.glob(name if "*" in name else f"{name}.*"))
+
+
 def test_a_pointer_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
