@@ -41,7 +41,7 @@ The same for a Spark DataFrame; [spark.md](spark.md) has a job to copy. `import 
 import PySpark.
 """
 SPARK = ("count_distinct", "greedy_curve", "read")
-WIDTH = 100
+WIDTH = 88
 
 
 def api_reference() -> str:
@@ -134,7 +134,8 @@ def prose(thing: Any) -> str:
         if part.startswith(">>>"):
             parts.append(f"```pycon\n{part}\n```")
         else:
-            listed = "\n".join(item(line, names) for line in part.split("\n"))
+            # A line that follows an unfinished sentence goes on with it.
+            listed = re.sub(r"(?:\A|(?<=\.\n)).*", lambda line: item(line[0], names), part)
             parts.append(re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", listed))
     return "\n\n".join(parts) + "\n"
 

@@ -88,5 +88,5 @@ def blocks_of(cell: dict[str, Any]) -> list[str]:
             blocks.append("".join(data["text/html"]))
         else:
             printed = "".join(output.get("text") or data["text/plain"]).rstrip("\n")
-            blocks.append(f"```text\n{printed}\n```")
+            blocks.append(f'<div class="output" markdown>\n\n```text\n{printed}\n```\n\n</div>')
     return blocks
