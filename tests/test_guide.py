@@ -19,7 +19,7 @@ from matplotlib.image import imread
 
 import dpdistinct
 from dpdistinct import Guide, ParameterError
-from dpdistinct.guidance import YEARLY, odds_after, rounded_down
+from dpdistinct.guidance import YEARLY, rounded_down
 from dpdistinct.synthetic import LARGEST, made_up_table, scale_for
 
 COMMAND = [sys.executable, "-m", "dpdistinct", "guide"]
@@ -48,12 +48,10 @@ def test_all_answers_of_a_year_stay_within_the_rule_and_use_nearly_all_of_it() -
             assert yearly * Decimal("0.9") < rounded_down(yearly / releases) * releases <= yearly
 
 
-def test_the_odds_are_those_of_bayes() -> None:
-    """Someone who sees an answer that is e^eps times likelier with the person than without."""
-    for epsilon in ("0.02", "1", "4"):
-        with_person, without = math.exp(float(epsilon)), 1.0
-        assert odds_after(Decimal(epsilon)) == pytest.approx(with_person / (with_person + without))
-    assert round(odds_after(Decimal(1)), 2) == 0.73
+def test_the_odds_are_those_of_one_answer_and_of_all(proposal: Guide) -> None:
+    """By Bayes' rule, for an answer that is e^eps times likelier with the person than without."""
+    for odds, epsilon in ((proposal.odds, proposal.epsilon), (proposal.yearly_odds, proposal.budget)):
+        assert odds == pytest.approx(math.exp(epsilon) / (math.exp(epsilon) + 1))
 
 
 @pytest.mark.parametrize(("people", "elements"), [(1, 1), (1, 70), (70, 1), (300, 2000)])

@@ -36,8 +36,8 @@ LAYERS = [
     "plots counting grouping",
     "group_plots terminal guidance guide_views",
     "cli_common demo",
-    "cli_ledger cli_count cli_check",
-    "cli_explore cli_guide",
+    "cli_ledger cli_count cli_check cli_guide",
+    "cli_explore",
     "cli",
     "__main__",
 ]

@@ -72,7 +72,6 @@ def measure() -> dict[str, Any]:
 
 def draw(measured: dict[str, Any]) -> Figure:
     """One pair of axes, with the name of each line at its end; large letters, for narrow screens."""
-    matplotlib.rcParams.update({"font.size": 15, "font.family": "DejaVu Sans"})
     figure = Figure(figsize=(7, 4.9), facecolor="white")
     figure.set_layout_engine("constrained", w_pad=0.15, h_pad=0.15)
     FigureCanvasAgg(figure)
@@ -108,7 +107,8 @@ def main() -> None:
     options.add_argument("--measure", action="store_true", help="measure again, which needs the table")
     if options.parse_args().measure:
         MEASURED.write_text(json.dumps(measure(), indent=1) + "\n")
-    draw(json.loads(MEASURED.read_text())).savefig(PICTURE, dpi=200)
+    with matplotlib.rc_context({"font.size": 15, "font.family": "DejaVu Sans"}):
+        draw(json.loads(MEASURED.read_text())).savefig(PICTURE, dpi=200)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from dpdistinct.cli_common import (
     defaults,
     examples,
 )
-from dpdistinct.cli_guide import guide
+from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
@@ -314,14 +314,6 @@ def explore(
     run_explore(options, _progress)
 
 
-app.command(
-    epilog=examples(
-        "guide",
-        "guide --audience public --harm high --releases 12 --people 10000 --elements 50000",
-    )
-)(guide)
-
-
 @app.command(epilog=examples("demo"))
 def demo() -> None:
     """A small table of people and the sites they visited: one private answer, and what lies behind it."""
@@ -343,6 +335,7 @@ def _progress(first: str) -> Iterator[Any]:
 
 
 check_command(app, _progress)
+guide_command(app)
 
 
 def main() -> None:

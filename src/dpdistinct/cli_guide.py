@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli_common import Json
+from dpdistinct.cli_common import Json, examples
 from dpdistinct.errors import ParameterError
 
 
@@ -65,6 +65,12 @@ QUESTIONS = (
     Question("people", "About how many people are in the table? A guess will do; do not look it up."),
     Question("elements", "About how many different things are to be counted? A guess will do, too."),
 )
+
+
+def guide_command(app: typer.Typer) -> None:
+    """Add the command to the others."""
+    full = "guide --audience public --harm high --releases 12 --people 10000 --elements 50000"
+    app.command(epilog=examples("guide", full))(guide)
 
 
 def guide(

@@ -22,6 +22,7 @@ from dpdistinct.guide_views import draw, html_of, plain_number, text_of
 from dpdistinct.parameters import check_parameters
 from dpdistinct.release import release_curve
 from dpdistinct.synthetic import made_up_table, scale_for
+from dpdistinct.wording import surest
 
 Audience = Literal["team", "organisation", "public"]
 Harm = Literal["low", "medium", "high"]
@@ -33,7 +34,7 @@ YEARLY: dict[Audience, dict[Harm, Decimal]] = {
     "public": {"low": Decimal(1), "medium": Decimal("0.5"), "high": Decimal("0.25")},
 }
 OFTEN = {"once": 1, "yearly": 1, "quarterly": 4, "monthly": 12, "weekly": 52, "daily": 365}
-MOST = {"releases": 100_000, "people": 10**10, "elements": 10**12}
+MOST = {"releases": 10_000, "people": 10**10, "elements": 10**12}
 FACTORS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 4)  # the epsilons that are shown, over the proposed one
 BETA = "0.05"
 DRAWN = 25  # answers for each epsilon that is shown
@@ -122,18 +123,13 @@ def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, e
         epsilon=float(epsilon),
         budget=float(budget),
         yearly=float(yearly),
-        odds=odds_after(epsilon),
-        yearly_odds=odds_after(budget),
+        odds=surest(float(epsilon)),
+        yearly_odds=surest(float(budget)),
         commands=commands_for(epsilon, budget, releases),
         examples=examples_of(epsilon, releases, *made_up),
         made_up_people=made_up[0],
         made_up_elements=made_up[1],
     )
-
-
-def odds_after(epsilon: Decimal | Fraction) -> float:
-    """What a belief of 50% that a person is in the table may become at most: e^eps / (1 + e^eps)."""
-    return 1 / (1 + math.exp(-float(epsilon)))
 
 
 def rounded_down(epsilon: Decimal) -> Decimal:
@@ -167,7 +163,7 @@ def examples_of(epsilon: Decimal, releases: int, people: int, elements: int) -> 
                 epsilon=float(shown_epsilon),
                 share=middle / table.elements,
                 lower_bound=int(middle),
-                odds=odds_after(shown_epsilon * releases),
+                odds=surest(float(shown_epsilon * releases)),
                 proposed=factor == 1,
             )
         )

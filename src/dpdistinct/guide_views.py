@@ -116,10 +116,11 @@ def odds(guide: Guide) -> str:
 
 def made_up(guide: Guide) -> str:
     """Whose answers are shown."""
-    smaller = "" if guide.made_up_elements == guide.elements else ", smaller than yours so that it is quick"
+    same = (guide.made_up_people, guide.made_up_elements) == (guide.people, guide.elements)
+    smaller = "" if same else "; it is smaller than yours, to be quick, and as a rule larger ones do better"
     return (
         f"What an answer looks like, for a made-up table of {guide.made_up_people:,} people and "
-        f"{guide.made_up_elements:,} things{smaller} (your data were not read):"
+        f"{guide.made_up_elements:,} things (your data were not read{smaller}):"
     )
 
 
@@ -149,7 +150,9 @@ def percent(share: float) -> str:
     """Whole percents, and more digits near 50% and 100%, where they matter."""
     if share >= 0.9995:
         return "more than 99.9%"
-    return f"{share:.1%}" if share < 0.51 or share >= 0.99 else f"{share:.0%}"
+    if share < 0.51 or share >= 0.99:
+        return f"{max(share, 0.501):.1%}"
+    return f"{share:.0%}"
 
 
 def plain_number(number: float | Decimal) -> str:
