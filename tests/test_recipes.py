@@ -107,6 +107,19 @@ def test_the_model_of_dbt_pays_once(visits: Path) -> None:
     assert account.left.epsilon == 0
 
 
+def test_the_commands_in_the_container_run_in_folders_of_the_host(visits: Path, tmp_path: Path) -> None:
+    """There is no Docker here. What stands behind the name of the image is run as it is."""
+    (budgets := tmp_path / "budgets").mkdir()
+    duckdb.read_parquet(str(visits)).write_csv(str(tmp_path / "visits.csv"))
+    page = (RECIPES / "containers.md").read_text()
+    commands = re.findall(r"^docker run --rm .* dpdistinct (.*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        words = command.replace("/budgets", str(budgets)).split()
+        done = subprocess.run([sys.executable, "-m", "dpdistinct", *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
 def test_the_recipe_of_postgresql_runs_on_a_server() -> None:
     """Its URL is replaced, and nothing else."""
     command = block("databases", "shell")
