@@ -32,8 +32,7 @@ Defaults for `ledger`, `epsilon`, `beta`, `memory_limit`, `temp_directory` and `
 `./dpdistinct.toml`, or else in `~/.config/dpdistinct.toml`. An option comes first, then an environment
 variable, then the file.
 
-[inputs.md](inputs.md) says what can be read, [ledger.md](ledger.md) how a budget is kept, and
-[privacy.md](privacy.md) what is protected.
+See also: [inputs.md](inputs.md), [ledger.md](ledger.md), [privacy.md](privacy.md).
 """
 
 

@@ -59,11 +59,18 @@ def translated(text: str, here: str, files: Files) -> str:
         image, words, target, anchor = match.groups("")
         path = normpath(str(PurePosixPath(in_repository).parent / target)).removeprefix("docs/")
         for uri in (path, f"{path}/README.md"):
-            if files.get_file_from_path(uri):
-                return f"{image}[{words}]({relpath(uri, PurePosixPath(here).parent)}{anchor})"
+            file = files.get_file_from_path(uri)
+            if file and not file.inclusion.is_excluded():
+                shown = title(file) if words.endswith(".md") else words
+                return f"{image}[{shown}]({relpath(uri, PurePosixPath(here).parent)}{anchor})"
         return words if (ROOT / path).exists() or (ROOT / "docs" / path).exists() else match[0]
 
     return LINK.sub(link, text)
+
+
+def title(file: File) -> str:
+    """A page's first heading: readers of the site know no file names."""
+    return re.search(r"^# (.*)$", file.content_string, re.MULTILINE)[1]  # type: ignore[index]
 
 
 def page_of(notebook: Path) -> str:
