@@ -1,19 +1,25 @@
-"""Counting by group: the time beside a single count on the same keys, and how much of the counts is lost.
+"""Counting by group: the time beside a single count of the same table, and how much of the counts is lost.
+
+Times are those of whole calls on CSV and Parquet files, from the path to the release, and of what is done
+with keys that are in memory. The single count is one of the same rows without groups, in the same run.
 
 Losses are exact expectations: the law of the choice times the law of the noise. "oracle" knows the best bound
 for free and spends all of epsilon on the counts. "split" counts each group by itself with epsilon / G. "rows"
 is what other tools do: everybody keeps l rows at random, with the best l known for free and all of epsilon
 for the counts. What exceeds the truth counts as no loss.
 
-    python benchmarks/groups.py [--time | --accuracy] [tables...]
+    python benchmarks/groups.py [--files | --keys | --accuracy] [tables...]
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import duckdb
@@ -21,8 +27,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accuracy import expected_loss
-from dpdistinct import Contributions, count_distinct
+from accuracy import laplace_loss
+from dpdistinct import Contributions, count_distinct, count_distinct_by
 from dpdistinct.group_margins import group_margin
 from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters, choose_bound
 from dpdistinct.grouped_release import release_groups
@@ -35,7 +41,7 @@ from dpdistinct.groups import (
     pair_keys,
 )
 from graphs import DATA, ROOT, TOKENS, tpch
-from timing import head, line, timed
+from timing import Seconds, head, line, timed
 
 sys.path.insert(0, str(ROOT / "tests"))
 from exact import Branch
@@ -73,6 +79,7 @@ def sources(*names: str) -> Callable[[], str]:
 
 
 FIRST, SECOND = LETTER.format("word[1]"), LETTER.format("word[2]")
+MONTH = "tpch, ship month"
 TIMED = {
     "imdb, first letter": words("imdb", FIRST),
     "imdb, 1,000 groups of words": words("imdb", "hash(word) % 1000"),
@@ -81,8 +88,11 @@ TIMED = {
     "reddit_top, 1,000 groups of people": words("reddit_top", "hash(person) % 1000"),
     "news20, first letter": words("news20", FIRST),
     "tpch, ship mode": generated("lineitem", 1, SHIPPED, "l_shipmode"),
-    "tpch, ship month": generated("lineitem", 1, SHIPPED, "strftime(l_shipdate, '%Y-%m')"),
+    MONTH: generated("lineitem", 1, SHIPPED, "strftime(l_shipdate, '%Y-%m')"),
 }
+SIDES: dict[str, Any] = {"person": "person", "element": "element"}
+DISTINCT = "SELECT DISTINCT part FROM t ORDER BY part"
+MONTHS = {"groups": "1992-01..1998-12", "every": "month"}  # of a column of dates
 # None of these was used for choosing the share of epsilon. The last: whether everybody has one group.
 COMPARED = {
     "imdb, length of the word": (words("imdb", "least(length(word), 15)"), False),
@@ -130,19 +140,58 @@ def settings(groups: int, **changes: Any) -> GroupParameters:
     return check_group_parameters(groups=groups, **(given | changes))
 
 
-def time_table(names: list[str]) -> None:
+def file_of(name: str, suffix: str) -> Path:
+    """The rows of a table, as they are: person, element, part."""
+    path = DATA / f"by-group-{re.sub('[^a-z0-9]+', '-', name)}.{suffix}"
+    if not path.exists():
+        DATA.mkdir(exist_ok=True)
+        query = TIMED[name]() if name != MONTH else generated("lineitem", 1, SHIPPED, "l_shipdate")()
+        duckdb.sql(f"COPY ({query}) TO '{path}'")
+    return path
+
+
+def file_table(names: list[str], repeat: int) -> None:
+    print(f"Seconds of CPU (and wall) of whole calls, medians of {repeat}. One count: without groups.\n")
+    print(head("table", "file", "groups", "method", "one count", "by group", "ratio of CPU", "of wall"))
+    for name in names:
+        for suffix in ("csv", "parquet"):
+            path = file_of(name, suffix)
+            listed = [str(part) for (part,) in duckdb.sql(TIMED[name]()).query("t", DISTINCT).fetchall()]
+            groups: dict[str, Any] = MONTHS if name == MONTH else {"groups": listed}
+            for method, single in ways(name):
+
+                def count(method: Any = method, path: Path = path) -> Any:
+                    return count_distinct(path, **SIDES, method=method)
+
+                options: dict[str, Any] = {"method": method, "one_group_per_person": single, **groups}
+
+                def by_group(options: Any = options, path: Path = path) -> Any:
+                    return count_distinct_by(path, **SIDES, group_by="part", **options)
+
+                count(), by_group()  # constants are cached
+                pairs = [(timed(count)[1], timed(by_group)[1]) for _ in range(repeat)]
+                one, many = (
+                    Seconds(*map(median, zip(*times, strict=True))) for times in zip(*pairs, strict=True)
+                )
+                ratios = f"{many.cpu / one.cpu:.2f}", f"{many.wall / one.wall:.2f}"
+                way = f"{method}, one group each" if single else method
+                times = (f"{seconds.cpu:.2f} ({seconds.wall:.2f})" for seconds in (one, many))
+                print(line([name, suffix, len(listed), way, *times, *ratios]), flush=True)
+
+
+def ways(name: str) -> list[tuple[Any, bool]]:
+    """Methods, and whether everybody has one group."""
+    return [("matching", False), ("greedy", False), *([("matching", True)] if "people" in name else [])]
+
+
+def key_table(names: list[str]) -> None:
     print("Seconds of CPU, medians of 5, from keys in memory. One count: of the same rows, without groups.\n")
     columns = "one count", "by group", "ratio", "after reading: one count", "by group"
     print(head("table", "groups", "pairs", "method", *columns))
     for name in names:
         table = keyed(TIMED[name]())
         stream, labels = table.stream(), [str(g) for g in range(table.groups)]
-        one_group = "people" in name
-        for method, single in [
-            ("matching", False),
-            ("greedy", False),
-            *([("matching", True)] if one_group else []),
-        ]:
+        for method, single in ways(name):
             parameters = settings(table.groups, method=method, one_group_per_person=single)
             options: dict[str, Any] = {"groups": table.groups, "one_group_per_person": single}
 
@@ -179,7 +228,7 @@ def lost(
         int(b): group_margin(bound=int(b), epsilon=epsilon, beta=BETA, groups=beta_share) for b in set(bounds)
     }
     margins = np.array([margin[int(b)] for b in bounds], dtype=float)
-    return expected_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
+    return laplace_loss(counts.astype(float), truth.astype(float), bounds / float(epsilon), margins)
 
 
 class Losses:
@@ -256,7 +305,7 @@ class Losses:
 def group_choice(worth: list[int], parameters: GroupParameters, sampler: Branch) -> None:
     from dpdistinct.group_mechanisms import _select
 
-    _select(worth, parameters, sampler)
+    _select([worth], parameters, sampler)
 
 
 def accuracy_table(names: list[str]) -> None:
@@ -285,17 +334,21 @@ def accuracy_table(names: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", help="default: all")
-    parser.add_argument("--time", action="store_true", help="the times alone")
-    parser.add_argument("--accuracy", action="store_true", help="the losses alone")
+    parser.add_argument("--files", action="store_true", help="the times of whole calls")
+    parser.add_argument("--repeat", type=int, default=5, help="how often a file is read each way")
+    parser.add_argument("--keys", action="store_true", help="the times from keys in memory")
+    parser.add_argument("--accuracy", action="store_true", help="the losses")
     options = parser.parse_args()
 
     def named(tables: dict[str, Any]) -> list[str]:
         return [name for name in tables if not options.tables or name in options.tables]
 
-    if not options.accuracy:
-        time_table(named(TIMED))
-        print()
-    if not options.time:
+    everything = not (options.files or options.keys or options.accuracy)
+    if options.files or everything:
+        file_table(named(TIMED), options.repeat)
+    if options.keys or everything:
+        key_table(named(TIMED))
+    if options.accuracy or everything:
         accuracy_table(named(COMPARED))
 
 

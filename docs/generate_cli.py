@@ -15,22 +15,25 @@ INTRODUCTION = """# The command line
 
 This page is what `--help` prints, made by `docs/generate_cli.py`.
 
-Standard output has the answer and nothing else. Progress goes to standard error, only on a terminal,
-and names steps, never numbers of the data. A failure is one line on standard error (with `--json` a JSON
+Standard output has the answer and nothing else. Progress goes to standard error, only on a terminal:
+one line with the step, the share of the files' bytes that is read (CSV, TSV, JSON lines) and the time, never
+numbers of the data. A failure is one line on standard error (with `--json` a JSON
 object) and one of these exit statuses. No message quotes the data.
 
 | status | meaning |
 |---|---|
 | 0 | the answer was printed |
-| 1 | it failed inside, or there was not enough memory |
+| 1 | it failed inside, or there was not enough memory, or no room for the answer |
 | 2 | wrong usage: an option or its value |
 | 3 | the input cannot be read: no such file, no such column |
 | 4 | the ledger refuses: over the budget, closed, damaged, no such data set, known with another input |
-| 128 + n | stopped by signal n: 130 after Ctrl-C, 143 after SIGTERM |
+| 128 + n | stopped by signal n: 130 after Ctrl-C, 143 after SIGTERM, 141 when the reader of a pipe has gone |
 
 Defaults for `ledger`, `epsilon`, `beta`, `memory_limit`, `temp_directory` and `threads` may stand in
 `./dpdistinct.toml`, or else in `~/.config/dpdistinct.toml`. An option comes first, then an environment
 variable, then the file.
+
+`dpdistinct --install-completion` makes bash, zsh or fish complete commands, options and choices.
 
 See also: [inputs.md](inputs.md), [ledger.md](ledger.md), [privacy.md](privacy.md).
 """

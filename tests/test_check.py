@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import dpdistinct
 import naive_text
-from dpdistinct import ColumnError, ParameterError, check
+from dpdistinct import ColumnError, FileError, ParameterError, check
 from dpdistinct.cli import app
 from dpdistinct.report import NOT_PRIVATE
 from test_layers import MODULES, imports_of
@@ -173,6 +173,17 @@ def test_the_command_reads_what_check_read(delimiter: str, name: str, comment: s
     assert sum(found.left_out.values()) == 0
     assert copied(found.command)["estimate"] == 2
     assert ("--comment '#'" in found.command) == bool(comment)
+
+
+def test_a_header_that_looks_like_a_comment_is_one_where_its_names_are_asked_for(tmp_path: Path) -> None:
+    found = check(write(tmp_path, "#user url\n1 x\n2 x\n", "t.log"), person="#user", element="url")
+    assert (found.people, found.elements) == (2, 1)
+    assert "--comment" not in found.command
+
+
+def test_an_excel_file_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="looks like an Excel or ZIP file; save the rows as CSV"):
+        check(write(tmp_path, b"PK\x03\x04...", "visits.xlsx"))
 
 
 def test_without_columns_it_shows_those_to_choose_from(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,7 +190,22 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     assert refused(run(command, "visits.xlsx", *ASKED), "visits.xlsx has no known ending; use .csv")
     assert refused(run(command, "visits", *ASKED), "no file matches visits")
     assert refused(run(command, ".", *ASKED, "--sql", "FROM dat"), "")
-    assert refused(run(command, "https://example.org/visits.csv", *ASKED), "no file matches https://")
+
+
+@pytest.mark.parametrize(
+    ("place", "way_out"),
+    [
+        ("https://u:SECRET@example.org/visits.csv", "download the file first"),
+        ("s3://bucket/SECRET.parquet", "is read by Spark alone (engine spark)"),
+        ("mysql://u:SECRET@host/shop", "name a file, or a postgresql:// database"),
+        ("-", "standard input is not read"),
+    ],
+)
+def test_what_is_no_file_here_is_told_what_to_do(run: Run, place: str, way_out: str) -> None:
+    for command in ("count", "explore"):
+        outcome = run(command, place, *ASKED)
+        assert refused(outcome, way_out, status=3)
+        assert "SECRET" not in outcome.err
 
 
 # What a stranger types
@@ -241,6 +258,8 @@ def test_help_is_what_you_get_for_nothing(run: Run) -> None:
         assert outcome == run(*arguments, "--help")
         assert outcome.status == 0
         assert "Commands:" in outcome.out
+    assert run("-h") == run("--help")
+    assert run("count", "-h") == run("count", "--help")
     assert run("--version").out == f"dpdistinct {dpdistinct.__version__}\n"
 
 
@@ -443,11 +462,20 @@ def test_the_module_is_the_command(folder: Path) -> None:
         assert (result.returncode, result.stderr) == (0, "")
 
 
-def on_a_terminal(arguments: list[str], folder: Path, interrupt_after: float | None = None) -> Outcome:
+def on_a_terminal(
+    arguments: list[str],
+    folder: Path,
+    interrupt_after: float | None = None,
+    more: dict[str, str] | None = None,
+) -> Outcome:
     """The command with standard error on a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs, cwd=folder
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=folder,
+        env=os.environ | {"TERM": "xterm"} | (more or {}),
     ) as process:
         os.close(theirs)
         if interrupt_after is not None:
@@ -468,12 +496,45 @@ def on_a_terminal(arguments: list[str], folder: Path, interrupt_after: float | N
 ENDLESS = "SELECT i % 1000 AS user_id, i AS url FROM data, range(4000000000) t(i)"
 
 
-def test_progress_on_a_terminal_names_steps_and_no_numbers(folder: Path) -> None:
+def test_a_short_run_shows_no_progress_or_leaves_nothing_of_it(folder: Path) -> None:
     outcome = on_a_terminal(["count", "visits.csv", *ASKED, "--threads", "1"], folder)
     assert re.fullmatch(SENTENCE, outcome.out)
-    assert "counting" in outcome.err
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", outcome.err)
-    assert not re.search(r"\d", shown)
+    assert outcome.err == "" or outcome.err.endswith("\r\x1b[K")
+
+
+def test_progress_on_a_terminal_is_one_line_of_steps_and_time_erased_at_the_end(folder: Path) -> None:
+    arguments = ["count", "visits.csv", *ASKED, "--sql", ENDLESS]
+    outcome = on_a_terminal(arguments, folder, interrupt_after=3)
+    *shown, last = outcome.err.split("\r\x1b[K")
+    assert last == "dpdistinct: interrupted\r\n"
+    assert re.fullmatch(r"reading, \d s", shown[-1])
+    for text in shown:
+        assert re.fullmatch(r"|(opening|reading), \d s", text)
+
+
+@pytest.mark.parametrize("off", [{"TERM": "dumb"}, {}])
+def test_progress_gives_way_to_words_and_dumb_terminals(folder: Path, off: dict[str, str]) -> None:
+    first = [] if off else ["--verbose"]
+    arguments = [*first, "count", "visits.csv", *ASKED, "--sql", ENDLESS]
+    outcome = on_a_terminal(arguments, folder, interrupt_after=2, more=off)
+    assert outcome.err == "dpdistinct: interrupted\r\n"
+
+
+def test_a_terminal_gets_no_word_cut_in_two(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    result = subprocess.run(
+        [*COMMAND, "plan", "--bound", "5"],
+        stdout=theirs,
+        env=os.environ | {"COLUMNS": "60"},
+        check=True,
+    )
+    os.close(theirs)
+    lines = os.read(ours, 10_000).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert result.returncode == 0
+    words = lines.partition("\n\n")[0].split("\n")
+    assert words[0] == "The limit per person is how many elements one person may"
+    assert max(map(len, words)) <= 60
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -513,7 +574,69 @@ def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
             text=True,
             cwd=folder,
         )
-    assert refused(Outcome(result.returncode, "", result.stderr))
+    assert refused(Outcome(result.returncode, "", result.stderr), "the disk is full", status=1)
+
+
+def test_a_disk_without_room_for_temporary_files_is_told_as_such(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    for text in (
+        "IO Error: Could not write SECRET: No space left on device",
+        "failed to offload data block; this limit was set by the 'max_temp_directory_size' setting",
+    ):
+
+        def fail(*_: object, text: str = text) -> None:
+            raise duckdb.OutOfMemoryException(text)
+
+        monkeypatch.setattr("dpdistinct.sources.duck.on_a_thread", fail)
+        disk = ["--method", "greedy", "--memory-limit", "1GB"]
+        outcome = run("count", "visits.csv", *ASKED, *disk)
+        assert refused(outcome, "no room is left for temporary files", "temp_directory", status=3)
+        assert "SECRET" not in outcome.err
+
+
+def test_a_ledger_on_a_full_disk_is_told_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "SECRET")
+
+    monkeypatch.setattr("dpdistinct.ledger.make_file", fail)
+    outcome = run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
+    assert refused(outcome, "budget.db cannot be written: its disk is full", status=4)
+    assert "SECRET" not in outcome.err
+
+
+@pytest.mark.parametrize("columns", [60, 100, 160])
+def test_help_is_as_wide_as_the_terminal(run: Run, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = run("count", "--help").out.partition("Examples:")[0].splitlines()
+    assert columns - 20 < max(map(len, lines)) <= columns
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["co"], ["count"]),
+        (["count", "--me"], ["--method", "--mechanism", "--memory-limit"]),
+        (["count", "--method", "gr"], ["greedy"]),
+        (["ledger", "re"], ["reopen"]),
+    ],
+)
+def test_bash_completes_commands_options_and_choices(typed: list[str], offered: list[str]) -> None:
+    words = ["dpdistinct", *typed]
+    script = (
+        'eval "$(_DPDISTINCT_COMPLETE=source_bash dpdistinct)"\n'
+        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(typed)}\n"
+        '_dpdistinct_completion dpdistinct; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=os.environ | {"PATH": path}
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert sorted(result.stdout.split()) == sorted(offered)
 
 
 def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

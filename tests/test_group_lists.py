@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,16 @@ import pyarrow as pa
 import pytest
 
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import GroupList, check_labels, label_of, label_sql, parse_groups
+from dpdistinct.group_lists import (
+    SHAPES,
+    GroupList,
+    check_labels,
+    day_sql,
+    first_day,
+    label_of,
+    label_sql,
+    parse_groups,
+)
 
 
 def labels(groups: Any, **options: Any) -> list[str]:
@@ -168,6 +178,43 @@ def test_duckdb_finds_the_label_of_a_value(value: str, every: Any, expected: str
         table = connection.sql(f"SELECT {value} AS c")
         sql = label_sql('"c"', table.types[0].id, every)
         assert table.project(sql).fetchall() == [(expected,)]
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"])
+@pytest.mark.parametrize("every", ["day", "week", "month", "year"])
+def test_a_date_has_the_first_day_of_a_listed_period_if_and_only_if_it_has_its_label(
+    kind: str, every: Any
+) -> None:
+    odd = [
+        "infinity",
+        "-infinity",
+        "0999-12-31",
+        "1000-01-01",
+        "9999-12-31",
+        "10000-01-01",
+        "1500-03-15 (BC)",
+    ]
+    odd += ["290000-01-01", "0001-01-01", "4000-02-28 (BC)"]
+    odd += ["2024-02-30", "x", ""] if kind == "VARCHAR" else []
+    odd += [] if kind == "DATE" else ["999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999"]
+    values = ", ".join(f"('{text}'::{kind})" for text in odd)
+    some = f"SELECT ('0900-01-01'::DATE + (i * 97)::INTEGER)::{kind} FROM range(36_000) t(i)"
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'Asia/Tokyo'")
+        table = connection.sql(f"FROM (VALUES {values}, (NULL)) t(x) UNION ALL {some}")
+        id_of = table.types[0].id
+        day = f"epoch_us({day_sql('x', id_of, every)}::TIMESTAMP) // 86_400_000_000"
+        found = table.project(f"{label_sql('x', id_of, every)} AS label, {day}").fetchall()
+    assert len(found) == len(odd) + 1 + 36_000
+    first, last = (
+        first_day("1000" if every == "year" else label_of(dt.date(1000, 1, 6), every), every),
+        2932896,
+    )
+    for label, day in found:
+        if label is not None and re.fullmatch(SHAPES[every], label) and label >= "1000":
+            assert day == first_day(label, every)
+        else:
+            assert day is None or not first <= day <= last
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from collections.abc import Callable
@@ -14,11 +15,12 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import dpdistinct
-from dpdistinct import ColumnError, InputError, ParameterError, count_distinct_by
+from dpdistinct import ColumnError, InputError, ParameterError, cli, count_distinct_by
 from dpdistinct.grouping import group_parameters, read_groups
-from dpdistinct.groups import GroupedCurve
+from dpdistinct.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.query import check_query, group_query
 from dpdistinct.resources import check_resources
 from dpdistinct.sources import open_source
@@ -30,6 +32,7 @@ BY_BOTH = {
     "every": "month",
 }
 SIDES = {"person": "user", "element": "site"}
+IN_MEMORY, ON_DISK = check_resources(), check_resources(memory_limit="500MB")
 EXACT: dict[str, Any] = {"epsilon": 1000, "mechanism": "fixed", "max_bound": 50}
 
 
@@ -96,23 +99,54 @@ def test_sites_by_country_and_month_from_every_table(kind: str, how: dict[str, A
         assert abs(row.estimate - known.get(row.group, 0)) <= 2  # type: ignore[arg-type]
 
 
+def in_one_command(*arguments: str) -> list[dict[str, Any]]:
+    """What `dpdistinct count` says of sites by country and month."""
+    asked = [
+        "--person",
+        "user",
+        "--element",
+        "site",
+        "--group-by",
+        "country",
+        "--groups",
+        ",".join(COUNTRIES),
+    ]
+    asked += ["--group-by", "day", "--groups", "2024-01..2024-03", "--every", "month"]
+    exactly = ["--epsilon", "1000", "--mechanism", "fixed", "--max-bound", "50", "--json"]
+    outcome = CliRunner().invoke(cli.app, ["count", *arguments, *asked, *exactly], catch_exceptions=False)
+    rows: list[dict[str, Any]] = json.loads(outcome.stdout)["rows"]
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON lines", "Parquet", "SQLite"])
+def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) -> None:
+    frame = visits()
+    known = truth(frame)
+    rows = in_one_command(str(SOURCES[kind](frame, tmp_path)))
+    assert len(rows) == 12
+    for row in rows:
+        assert abs(row["estimate"] - known.get(tuple(row["group"]), 0)) <= 2
+
+
 def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
     query = group_query(check_query(**SIDES), **how)
     parameters = group_parameters(
         query, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
     )
-    resources = resources or check_resources(memory_limit="500MB")
+    resources = resources or ON_DISK
     with open_source(source, query, resources) as opened:
         opened.check(query)
         table, _ = read_groups(opened, query, parameters, resources)
-    assert isinstance(table, GroupedCurve)
+    if not isinstance(table, GroupedCurve):
+        table = grouped_greedy_curve(table, parameters.bounds)
     return np.array([table.at(bound) for bound in table.bounds]), table.bounds
 
 
 @pytest.mark.parametrize("one_group", [False, True])
 def test_every_table_gives_the_same_counts_at_every_bound(one_group: bool, tmp_path: Path) -> None:
     how = BY_BOTH | {"one_group_per_person": one_group}
-    curves = [curve_of(write(visits(), tmp_path), how)[0] for write in SOURCES.values()]
+    tables = [write(visits(), tmp_path) for write in SOURCES.values()]
+    curves = [curve_of(table, how, resources)[0] for table in tables for resources in (IN_MEMORY, ON_DISK)]
     assert all((curve == curves[0]).all() for curve in curves)
     assert curves[0].sum() > 0
 
@@ -128,8 +162,12 @@ ENEMIES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["CSV", "JSON lines", "SQLite", "Polars", "pandas"])
-def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["CSV", "JSON lines", "Parquet", "SQLite", "Polars", "pandas"])
+@pytest.mark.parametrize("resources", [IN_MEMORY, ON_DISK], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("one_group", [False, True])
+def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(
+    kind: str, resources: Any, one_group: bool, tmp_path: Path
+) -> None:
     frame = visits(400).with_columns(pl.col("day").cast(pl.String))
     enemy = pl.DataFrame(ENEMIES, schema=frame.schema, orient="row")
     write = SOURCES[kind]
@@ -139,7 +177,8 @@ def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(kind:
     for number, rows in enumerate((frame, pl.concat([enemy, frame]), pl.concat([frame, enemy, enemy]))):
         folder = tmp_path / str(number)
         folder.mkdir()
-        curves.append(curve_of(write(rows, folder), BY_BOTH))
+        how = BY_BOTH | {"one_group_per_person": one_group}
+        curves.append(curve_of(write(rows, folder), how, resources))
     (before, bounds), *others = curves
     for after, _ in others:
         assert (after >= before).all()

@@ -19,7 +19,7 @@ if not shutil.which("java"):
 from pyspark.sql import SparkSession
 
 from dpdistinct import Ledger, count_distinct, count_distinct_by
-from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, truth, visits
+from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, in_one_command, truth, visits
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -72,6 +72,14 @@ def test_sites_by_country_and_month_on_spark(spark: SparkSession, tmp_path: Path
         release = count_distinct_by(df, **SIDES, **BY_BOTH, **EXACT, method=method)
         for row in release.rows:
             assert abs(row.estimate - known.get(row.group, 0)) <= 2  # type: ignore[arg-type]
+
+
+def test_sites_by_country_and_month_on_spark_in_one_command(spark: SparkSession, tmp_path: Path) -> None:
+    frame = visits()
+    frame.write_csv(tmp_path / "visits.csv")
+    known = truth(frame)
+    for row in in_one_command(str(tmp_path / "visits.csv"), "--engine", "spark"):
+        assert abs(row["estimate"] - known.get(tuple(row["group"]), 0)) <= 2
 
 
 def test_a_question_on_spark_is_the_same_request_as_anywhere(spark: SparkSession, tmp_path: Path) -> None:

@@ -178,6 +178,15 @@ def test_all_lower_bounds_hold_together_over_twenty_thousand_releases(name: str,
     """With "fixed" at a bound that keeps everything the lower bounds fail as often as they may."""
     max_bound = {"a giant": 5000, "one large, many empty": 3}.get(name, 16) if mechanism == "fixed" else None
     found = hits(name, 20_000, mechanism=mechanism, max_bound=max_bound)
+    print(f"{name}, {mechanism}: {found} of 20,000")
+    assert not too_few(found, 20_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COVERED)
+def test_with_one_group_for_each_person_they_hold_together_over_twenty_thousand_releases(name: str) -> None:
+    found = hits(name, 20_000, one_group_per_person=True)
+    print(f"{name}, one group for each person: {found} of 20,000")
     assert not too_few(found, 20_000)
 
 

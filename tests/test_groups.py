@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from dpdistinct.errors import ParameterError
 from dpdistinct.groups import (
     UNKNOWN_BITS,
     GroupedContributions,
+    GroupedCurve,
     curves_of_single_groups,
     first_basis,
     group_bits,
@@ -21,6 +25,8 @@ from dpdistinct.groups import (
     grouped_greedy_curve_of_parts,
     pair_keys,
 )
+from dpdistinct.resources import check_resources
+from dpdistinct.sources.duck import sorted_on_disk
 from grouped import group_of, grouped, private_pairs
 from keyed import batch_of, rows_of, shape_of, sorted_batch_of
 from strategies import Row, tables
@@ -51,7 +57,8 @@ def test_a_sorted_stream_gives_the_counts_of_the_graph(rows: list[Row], bounds: 
         [batch.slice(0, half), batch.slice(half)], groups=GROUPS, bounds=bounds
     )
     at_once = grouped_greedy_curve(read(rows), bounds)
-    assert np.array_equal(streamed._kept, at_once._kept)
+    assert all(np.array_equal(streamed.at(bound), at_once.at(bound)) for bound in bounds)
+    assert np.array_equal(streamed.truth(), at_once.truth())
 
 
 @given(tables)
@@ -107,6 +114,29 @@ def test_one_group_for_each_person_keeps_the_pairs_of_their_first_group(rows: li
             assert greedy[group].at(bound) == greedy_curve(alone).at(bound)
 
 
+def test_sorted_on_disk_everybody_keeps_the_pairs_of_their_first_group_too() -> None:
+    """Of people in several groups, with keys of all 64 bits, whose signs DuckDB sees."""
+    dice = np.random.default_rng(8)
+    who = dice.integers(0, 60, 2_000)
+    people = dice.integers(-(2**63), 2**63, 60)[who]
+    hashes = dice.integers(0, 2**64, 300, np.uint64)[dice.integers(0, 300, 2_000)]
+    keys = pair_keys(hashes, np.maximum(dice.integers(0, GROUPS, 2_000), who % GROUPS), bits=2).view(np.int64)
+    signed = pa.table({"person": people, "element": keys})
+    in_memory = GroupedContributions.from_grouped_parts(
+        [signed], groups=GROUPS, threads=1, one_group_per_person=True
+    )
+    assert (grouped_greedy_curve(in_memory, [1]).truth() > 0).all()
+    assert in_memory.pairs < len(set(zip(people.tolist(), keys.tolist(), strict=True))) - 500
+    with sorted_on_disk(signed, check_resources(memory_limit="500MB"), first_group=2) as stream:
+        on_disk = grouped_greedy_curve_of_parts(
+            [stream], groups=GROUPS, bounds=EVERY, one_group_per_person=True
+        )
+    for bound in EVERY:
+        assert on_disk.at(bound).tolist() == grouped_greedy_curve(in_memory, EVERY).at(bound).tolist()
+    exact = curves_of_single_groups(in_memory, exact=False, bounds=EVERY)
+    assert [on_disk.curve(g).at(7) for g in range(GROUPS)] == [curve.at(7) for curve in exact]
+
+
 @given(tables, st.integers(0, 3), st.integers(1, 5))
 def test_the_number_of_an_unknown_group_may_be_its_rank_among_those_that_occur(
     rows: list[Row], step: int, factor: int
@@ -140,6 +170,32 @@ def test_rounds_beyond_the_bounds_are_counted_at_none() -> None:
     assert curve.truth().tolist() == [700, 300]
     with pytest.raises(ParameterError, match="bound"):
         curve.at(11)
+
+
+@given(tables, st.lists(st.integers(1, 60), min_size=1, unique=True).map(sorted))
+def test_the_counts_of_very_many_groups_are_those_of_few(rows: list[Row], bounds: list[int]) -> None:
+    """Kept without zeros, and read a few groups at a time."""
+    data = read(rows)
+    few = grouped_greedy_curve(data, bounds)
+    many = GroupedCurve(bounds, _core.greedy_rounds(data._graph, GROUPS, bounds, 0), groups=GROUPS)
+    assert many.truth().tolist() == few.truth().tolist()
+    margins = [3 * i % 5 for i in range(len(bounds))]
+    expected = [int(np.maximum(few.at(b) - k, 0).sum()) for b, k in zip(bounds, margins, strict=True)]
+    with patch("dpdistinct.groups.CHUNK", 2):
+        assert many.above(margins) == expected
+    for bound in bounds:
+        assert many.at(bound).tolist() == few.at(bound).tolist()
+        assert [many.curve(g).at(bound) for g in range(GROUPS)] == few.at(bound).tolist()
+
+
+def test_more_than_a_million_unknown_groups_can_be_told_apart() -> None:
+    last = 2**20 + 7
+    keys = pair_keys(np.array([2**63, 2**63 + 2**40], np.uint64), np.array([last, 0]), bits=UNKNOWN_BITS)
+    data = GroupedContributions.from_grouped_parts(
+        [batch_of([(1, int(keys[0])), (2, int(keys[1]))])], groups=last + 1, bits=UNKNOWN_BITS, threads=1
+    )
+    for counts in (grouped_greedy_curve(data, [1]).at(1), first_basis(data, 1)):
+        assert np.flatnonzero(counts).tolist() == [0, last]
 
 
 def test_streams_without_groups_have_no_rounds_and_groups_beyond_the_bits_are_refused() -> None:

@@ -84,8 +84,8 @@ def counts(table: Tiny, method: str) -> tuple[tuple[int, ...], ...]:
 
 @cache
 def tiny_law(values: tuple[tuple[int, ...], ...], parameters: GroupParameters) -> list[Branch]:
-    rounds = np.diff(np.array(values[:4]), axis=0, prepend=0)
-    curve = GroupedCurve(range(1, 5), np.concatenate((rounds, np.zeros((1, GROUPS), np.int64))))
+    rounds = np.diff(np.array(values[:4]), axis=0, prepend=0).T
+    curve = GroupedCurve(range(1, 5), (*np.nonzero(rounds), rounds[rounds > 0]), groups=GROUPS)
     result = []
     for choice in range(4):
         branch = Quick(choice)

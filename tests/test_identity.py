@@ -145,6 +145,13 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "unknown groups": {"group_by": "land", "groups": "unknown", "delta": "1e-6"},
     "another delta": {"group_by": "land", "groups": "unknown", "delta": "1e-7"},
     "another encoding": {"encoding": "latin-1"},
+    "a format": {"format": "csv"},
+    "a delimiter": {"delimiter": ","},
+    "comments": {"comment": "#"},
+    "no quotes": {"quotes": False},
+    "no header": {"header": False, "person": 1, "element": 2},
+    "no header, with names": {"header": False, "columns": ["User", "URL"]},
+    "no header, with other names": {"header": False, "columns": ["URL", "User"]},
 }
 
 

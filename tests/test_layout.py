@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import dpdistinct
 import naive_text
 from doors import assert_law
 from dpdistinct import ColumnError, FileError, InputError, ParameterError, _core, matching_curve, read
+from dpdistinct.cli import app
 from dpdistinct.layout import Layout, check_layout, fields_of
 from dpdistinct.query import check_query
 from dpdistinct.resources import check_resources
@@ -111,7 +114,7 @@ def test_rows_that_are_left_out_are_counted_by_reason() -> None:
 def test_a_format_says_what_the_ending_does_not(tmp_path: Path) -> None:
     rows = "person,element\na,x\nb,x\nb,y\n"
     path = write(tmp_path, rows)
-    with pytest.raises(FileError, match=r"has no known ending.*--format csv, or format='csv'"):
+    with pytest.raises(FileError, match=r"has no known ending.*--format csv, tsv, jsonl or parquet"):
         read(path, **SIDES)
     for name in ("csv", "CSV", "tsv"):
         assert pairs_of(path, **SIDES, format=name) == (2, 2, 3)
@@ -206,6 +209,28 @@ def test_comment_lines_may_stand_before_the_header(tmp_path: Path) -> None:
             read(write(tmp_path, text, "t.csv"), **SIDES, comment="#")
 
 
+def test_the_command_takes_every_option(tmp_path: Path) -> None:
+    path = write(tmp_path, '# no\n1::a\n2::"a\n', "t.log")
+    options = ["--person", "1", "--element", "2", "--format", "csv", "--delimiter", "::", "--comment", "#"]
+    options += ["--no-header", "--no-quotes", "--json"]
+    exact = ["--epsilon", "1000", "--mechanism", "fixed", "--max-bound", "9"]
+    result = CliRunner().invoke(app, ["count", path, *options, *exact], catch_exceptions=False)
+    assert json.loads(result.stdout)["estimate"] == 2
+    result = CliRunner().invoke(app, ["explore", path, *options], catch_exceptions=False)
+    assert json.loads(result.stdout)["people"] == 2
+
+
+def test_a_column_that_is_missing_points_to_the_way_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "SECRET1::SECRET2\nb::y\n", "t.csv")
+    for name in ("user", "SECRET"):
+        with pytest.raises(ColumnError, match=r"--no-header.*--delimiter.*`dpdistinct check FILE`") as caught:
+            read(path, person=name, element="x")
+        assert "SECRET1" not in str(caught.value)
+    write(tmp_path, "12,13\n1,2\n", "t.csv")
+    with pytest.raises(ColumnError, match="no column 2; columns have numbers where there is no header"):
+        read(path, person=12, element=2)
+
+
 # The law
 
 
@@ -294,7 +319,7 @@ def test_integer_labels_of_frames_are_names(tmp_path: Path) -> None:
     numbers = pd.DataFrame([["a", "x"], ["b", "x"]], columns=pd.RangeIndex(-1, 1))
     assert pairs_of(numbers, person=numbers.columns[0], element=numbers.columns[1]) == (2, 1, 2)
     release = dpdistinct.count_distinct(frame, person=0, element=1, epsilon=1000)
-    assert release.element == "1"
+    assert release.element == "column 1"
     for wrong in (True, 1.0, None, [True]):
         with pytest.raises(ParameterError, match=r"must be a column name|must name columns"):
             read(frame, person=wrong, element=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -73,6 +75,24 @@ def test_a_picture_that_cannot_be_drawn_is_refused_at_once(tmp_path: Path) -> No
         check_plot_path(tmp_path / "folder.png")
     check_plot_path(tmp_path / "out.svg")
     assert os.listdir(tmp_path) == ["folder.png"]
+
+
+def test_an_exploration_draws_itself_and_shows_itself_in_a_notebook(tmp_path: Path) -> None:
+    found = exploration(40, 30)
+    found.plot(tmp_path / "out.png")
+    assert (tmp_path / "out.png").stat().st_size > 1000
+    with pytest.raises(ParameterError, match="plot must end in"):
+        found.plot(tmp_path / "out.txt")
+    named = dataclasses.replace(found.expected[0], mechanism="<b>own</b>")
+    shown = dataclasses.replace(found, expected=[*found.expected, named])._repr_html_()
+    assert shown.count(NOT_PRIVATE) == 2
+    assert "<td>&lt;b&gt;own&lt;/b&gt;</td>" in shown
+    assert f"{found.elements:,} distinct elements" in shown
+
+
+def test_contributions_show_nothing_in_a_notebook() -> None:
+    shown = Contributions.from_pairs([7770, 7771], [8880, 8881])._repr_html_()
+    assert not re.search(r"\d", shown)
 
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -484,7 +484,7 @@ def test_a_first_row_without_a_header_is_not_shown(tmp_path: Path) -> None:
             assert "SECRET" not in str(caught.value)
 
 
-@pytest.mark.parametrize("columns", ["", [], [""], 0, ["a", 1], {"a": 1}])
+@pytest.mark.parametrize("columns", ["", [], [""], 0.5, True, ["a", True], {"a": 1}])
 def test_what_is_no_name_of_a_column_is_refused(columns: Any) -> None:
     with pytest.raises(ParameterError, match="element must be a column name or a list of them"):
         read(pl.DataFrame({"a": [1]}), person="a", element=columns)

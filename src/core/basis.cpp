@@ -27,6 +27,7 @@
 // once, and a person looks at what they own. On real tables people rise a few times.
 #include "basis.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -37,12 +38,12 @@ namespace dpdistinct {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint32_t kDead = kNone;  // as a label
+constexpr std::uint32_t kDead = kNone;  // as a height
 
 class Heights {
    public:
     Heights(const Graph& graph, std::uint32_t bound, std::uint64_t first_search, Interrupt& interrupt)
-        : graph_(graph), bound_(bound), first_search_(first_search), interrupt_(interrupt), load_(graph.people, 0), label_(graph.people, 0),
+        : graph_(graph), bound_(bound), first_search_(first_search), interrupt_(interrupt), height_(graph.people, 0),
           first_owned_(graph.people, kNone), cursor_(graph.people), neighbours_(graph.people),
           seen_(graph.people, kNone), owned_(graph.elements()) {
         at_label_.push_back({kNone, graph.people});  // nobody needs the list of label 0
@@ -56,7 +57,7 @@ class Heights {
             owned_[e].label = 0;     // no owner has looked at it; whoever looks has a higher label
             own(start, e);
         }
-        if (label_[start] == 0) {
+        if (has_room(start)) {
             fill(start);
             return true;
         }
@@ -66,7 +67,7 @@ class Heights {
             const Person q = hand_on(p);
             if (q == kNone) {
                 if (!rise(p) || (work_ >= next_search_ && bury_closed_region(p))) return false;
-            } else if (label_[q] == 0) {
+            } else if (has_room(q)) {
                 fill(q);
                 return true;
             } else {
@@ -91,6 +92,11 @@ class Heights {
         Person people;
     };
 
+    bool has_room(Person p) const { return height_[p] < bound_; }
+    // Of the living.
+    std::uint32_t label(Person p) const { return has_room(p) ? 0 : height_[p] - bound_ + 1; }
+
+    // Of several with room the one who owns least, as in greedy: then few are full before all are.
     Person lowest_holder(Element e) {
         Person best = kNone;
         std::uint32_t least = kDead;
@@ -98,8 +104,8 @@ class Heights {
         const std::uint64_t end = graph_.begin[e + 1];
         for (; x < end && least > 0; ++x) {
             const Person p = graph_.holders[x];
-            if (label_[p] < least) {
-                least = label_[p];
+            if (height_[p] < least) {
+                least = height_[p];
                 best = p;
             }
         }
@@ -122,12 +128,16 @@ class Heights {
 
     // p, who had room, has got an element.
     void fill(Person p) {
-        if (++load_[p] == bound_) set_label(p, 1);
+        if (height_[p] + 1 < bound_)
+            ++height_[p];
+        else
+            set_label(p, 1);
     }
 
     // p hands an element to a holder who is lower by one: who that is, or kNone.
     Person hand_on(Person p) {
-        const std::uint32_t label = label_[p];
+        const std::uint32_t label = this->label(p);
+        const std::uint32_t above = bound_ + label - 1, lowest = label > 1 ? above - 1 : 0;  // heights of label - 1
         for (Element e = cursor_[p]; e != kNone; e = owned_[e].next) {
             Owned& mine = owned_[e];
             if (mine.label != label) {
@@ -137,7 +147,7 @@ class Heights {
             const Person* holders = graph_.holders.data() + graph_.begin[e];
             const auto degree = static_cast<std::uint32_t>(graph_.degree(e));
             std::uint32_t x = mine.tried;
-            while (x < degree && label_[holders[x]] != label - 1) ++x;
+            while (x < degree && (height_[holders[x]] < lowest || height_[holders[x]] >= above)) ++x;
             worked(x - mine.tried + 1);
             mine.tried = x;
             if (x == degree) continue;
@@ -153,15 +163,15 @@ class Heights {
 
     // One label up. False if that leaves a gap, and p dead.
     bool rise(Person p) {
-        set_label(p, label_[p] + 1);
-        return label_[p] != kDead;
+        set_label(p, label(p) + 1);
+        return height_[p] != kDead;
     }
 
     void set_label(Person p, std::uint32_t label) {
-        const std::uint32_t old = label_[p];
+        const std::uint32_t old = this->label(p);
         leave(p);
         if (label == at_label_.size()) at_label_.resize(label + std::size_t{1}, {kNone, 0});
-        label_[p] = label;
+        height_[p] = bound_ + label - 1;
         neighbours_[p] = {at_label_[label].first, kNone};
         if (at_label_[label].first != kNone) neighbours_[at_label_[label].first].previous = p;
         at_label_[label].first = p;
@@ -171,9 +181,9 @@ class Heights {
     }
 
     void leave(Person p) {
-        AtLabel& list = at_label_[label_[p]];
+        AtLabel& list = at_label_[label(p)];
         --list.people;
-        if (label_[p] == 0) return;
+        if (has_room(p)) return;
         const auto [next, previous] = neighbours_[p];
         (previous == kNone ? list.first : neighbours_[previous].next) = next;
         if (next != kNone) neighbours_[next].previous = previous;
@@ -181,7 +191,7 @@ class Heights {
 
     void bury_above(std::uint32_t gap) {
         while (at_label_.size() > gap + std::size_t{1}) {
-            for (Person p = at_label_.back().first; p != kNone; p = neighbours_[p].next) label_[p] = kDead;
+            for (Person p = at_label_.back().first; p != kNone; p = neighbours_[p].next) height_[p] = kDead;
             at_label_.pop_back();
         }
     }
@@ -196,8 +206,8 @@ class Heights {
             for (Element e = first_owned_[found_[i]]; e != kNone && closed; e = owned_[e].next) {
                 for (std::uint64_t x = graph_.begin[e]; x < graph_.begin[e + 1]; ++x) {
                     const Person q = graph_.holders[x];
-                    if (label_[q] == 0) closed = false;
-                    if (seen_[q] == searches_ || label_[q] == kDead) continue;
+                    if (has_room(q)) closed = false;
+                    if (seen_[q] == searches_ || height_[q] == kDead) continue;
                     seen_[q] = searches_;
                     found_.push_back(q);
                 }
@@ -209,7 +219,7 @@ class Heights {
         if (!closed) return false;
         for (Person q : found_) {
             leave(q);
-            label_[q] = kDead;
+            height_[q] = kDead;
         }
         std::uint32_t gap = 0;
         while (gap < at_label_.size() && at_label_[gap].people > 0) ++gap;
@@ -227,8 +237,9 @@ class Heights {
     const std::uint64_t first_search_;
     Interrupt& interrupt_;
     // Of each person:
-    std::vector<std::uint32_t> load_;       // how many elements they own; final once it is the bound
-    std::vector<std::uint32_t> label_;      // or kDead
+    // While they have room, how many elements they own; then bound + label - 1; or kDead. So the lowest is the
+    // one with the lowest label, and of those with room the one who owns least.
+    std::vector<std::uint32_t> height_;
     std::vector<Element> first_owned_;      // head of the list of what they own and others hold too
     std::vector<Element> cursor_;           // of what they own, the first that may lead to somebody lower
     std::vector<Neighbours> neighbours_;    // the list of their label
@@ -249,7 +260,8 @@ std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, s
                                       Interrupt& interrupt, std::uint64_t first_search) {
     graph.need_groups();
     std::vector<std::int64_t> kept(groups, 0);
-    Heights heights(graph, bound, first_search, interrupt);
+    // Nobody owns more than all elements; so heights fit their type.
+    Heights heights(graph, std::min(bound, graph.elements() + 1), first_search, interrupt);
     for (Element e = 0; e < graph.elements() && !heights.all_dead(); ++e) {
         if (graph.groups[e] >= groups) throw NoSuchGroup();
         kept[graph.groups[e]] += heights.keep(e);

@@ -152,19 +152,15 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
         [&](std::size_t rows) { rows > 0 ? interrupt.worked(rows) : interrupt.check(); });
 }
 
-// A table with a line for each bucket of rounds and a column for each group.
-nb::object to_table(const RoundCounts& counts) {
-    const std::size_t lines = counts.buckets().size(), groups = counts.groups();
-    auto* kept = new std::vector<std::int64_t>(lines * groups, 0);
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-    for (std::size_t i = 0; i < lines; ++i)
-        std::copy(counts.buckets()[i].begin(), counts.buckets()[i].end(), kept->data() + i * groups);
-    return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>(kept->data(), {lines, groups}, owner));
+std::array<Counts, 3> to_table(const RoundCounts& counts) {
+    RoundTable table = counts.table();
+    return {to_numpy(std::move(table.group)), to_numpy(std::move(table.bucket)), to_numpy(std::move(table.count))};
 }
 
-nb::object rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<std::uint32_t> bounds) {
+std::array<Counts, 3> rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<std::uint32_t> bounds,
+                                       std::size_t few_groups) {
     Interrupt interrupt = python_interrupt();
-    RoundCounts counts(groups, std::move(bounds));
+    RoundCounts counts(groups, std::move(bounds), few_groups);
     {
         nb::gil_scoped_release no_gil;
         greedy_rounds(graph, counts, interrupt);
@@ -172,7 +168,7 @@ nb::object rounds_of_greedy(const Graph& graph, std::size_t groups, std::vector<
     return to_table(counts);
 }
 
-nb::object rounds_of_sorted(SortedGreedy& greedy) {
+std::array<Counts, 3> rounds_of_sorted(SortedGreedy& greedy) {
     if (!greedy.counts()) throw std::invalid_argument("this stream was read without groups");
     greedy.finish();
     return to_table(*greedy.counts());
@@ -186,6 +182,21 @@ Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std
         kept = first_basis(graph, bound, groups, interrupt, first_search);
     }
     return to_numpy(std::move(kept));
+}
+
+// The key of a label some of whose columns are dates: texts, and days as Arrow has them.
+std::uint64_t label_key_of(nb::handle parts) {
+    std::uint64_t key = label_salt();
+    for (nb::handle part : parts) {
+        if (nb::isinstance<nb::str>(part)) {
+            const auto text = nb::cast<std::string>(part);
+            key = xxh64(text.data(), text.size(), key);
+        } else {
+            const auto day = nb::cast<std::int32_t>(part);
+            key = xxh64(&day, sizeof day, key);
+        }
+    }
+    return key;
 }
 
 std::array<Counts, 3> balanced_loads_by_group(const Graph& graph, unsigned threads) {
@@ -210,13 +221,15 @@ NB_MODULE(_core, m) {
     m.def(
         "key_stream",
         [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
-           const std::vector<int>& groups, const std::vector<std::uint64_t>& labels, int bits) {
-            return owning_capsule(keys_of(stream_of(values), people, elements, {groups, labels, bits}),
-                                  "arrow_array_stream");
+           const std::vector<int>& groups, const std::vector<Label>& labels, int bits,
+           const std::vector<std::uint64_t>& label_keys) {
+            GroupKeys by{groups, GroupNumbers(labels, bits, label_keys)};
+            return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by)), "arrow_array_stream");
         },
         "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
-        "labels"_a = std::vector<std::uint64_t>(), "bits"_a = 0);
+        "labels"_a = std::vector<Label>(), "bits"_a = 0, "label_keys"_a = std::vector<std::uint64_t>());
     m.def("label_key", &label_key, "label"_a);
+    m.def("label_key_of", &label_key_of, "parts"_a);
     m.def(
         "python_stream",
         [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
@@ -257,16 +270,28 @@ NB_MODULE(_core, m) {
         },
         "sources"_a, "layout"_a.none(), "columns"_a, "threads"_a, "block"_a = kBlock, "longest_row"_a = kLongestRow,
         "left_out"_a.none() = nb::none());
+    nb::class_<OtherDates>(m, "OtherDates").def(nb::init<>()).def_prop_ro("met", [](const OtherDates& others) {
+        return others.met.load();
+    });
     m.def(
         "text_keys",
         [](nb::handle sources, nb::handle layout, nb::handle people, nb::handle elements, unsigned threads,
-           std::size_t block, std::size_t longest_row) {
-            TextArguments given(sources, layout, {people, elements}, threads, block, longest_row);
-            return owning_capsule(text_keys(std::move(given.sources), std::move(given.query), nb::len(people)),
-                                  "arrow_array_stream");
+           std::size_t block, std::size_t longest_row, nb::handle groups, const std::vector<int>& every,
+           const std::vector<Label>& labels, int bits, std::shared_ptr<OtherDates> others) {
+            TextArguments given(sources, layout, {people, groups, elements}, threads, block, longest_row);
+            if (every.size() != nb::len(groups) || bits < 0 || bits > 32) throw std::invalid_argument("groups wrong");
+            TextGroups by{{}, GroupNumbers(labels, bits), std::move(others)};
+            for (int rule : every) {
+                if (rule < 0 || rule > 4 || !by.others) throw std::invalid_argument("every wrong");
+                by.every.push_back(static_cast<Every>(rule));
+            }
+            return owning_capsule(
+                text_keys(std::move(given.sources), std::move(given.query), nb::len(people), std::move(by)),
+                "arrow_array_stream");
         },
         "sources"_a, "layout"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
-        "longest_row"_a = kLongestRow);
+        "longest_row"_a = kLongestRow, "groups"_a = nb::make_tuple(), "every"_a = std::vector<int>(),
+        "labels"_a = std::vector<Label>(), "bits"_a = 0, "others"_a.none() = nb::none());
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned>(), "threads"_a)
@@ -298,7 +323,8 @@ NB_MODULE(_core, m) {
             return run([&](Interrupt& i) { return best_ranks(g, secret, i); });
         },
         "graph"_a, "secret"_a);
-    m.def("greedy_rounds", &rounds_of_greedy, "graph"_a, "groups"_a, "bounds"_a);
+    m.def("greedy_rounds", &rounds_of_greedy, "graph"_a, "groups"_a, "bounds"_a,
+          "few_groups"_a = RoundCounts::kFewGroups);
     m.def("first_basis", &basis_of, "graph"_a, "bound"_a, "groups"_a, "first_search"_a = kFirstSearch);
     m.def(
         "one_group_per_person",

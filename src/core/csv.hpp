@@ -40,6 +40,7 @@ class CsvRows {
             if (places[i] >= 0) wanted_.emplace_back(places[i], i);
             if (places[i] == kFieldCount) counted_.push_back(i);
         }
+        unusual_ = !counted_.empty() || !layout.comment.empty();
         std::sort(wanted_.begin(), wanted_.end());
     }
 
@@ -126,12 +127,13 @@ class CsvRows {
     template <Delimiter kind, class Row>
     void end_row(std::string_view bytes, Wanted next, int fields, Row& row) {
         for (; next != wanted_.end(); ++next) fields_[next->second] = std::nullopt;
-        for (const std::size_t i : counted_) fields_[i] = scratch_[i] = std::to_string(fields);
+        if (unusual_)
+            for (const std::size_t i : counted_) fields_[i] = scratch_[i] = std::to_string(fields);
         const std::size_t size = bytes.size();
         if (kind == Delimiter::kSpaces)
             bytes.remove_prefix(std::min(static_cast<std::size_t>(behind_spaces(bytes.data()) - bytes.data()), size));
         const bool empty = bytes.empty() || (source_->drop_return && bytes == "\r");
-        const bool comment = !layout_.comment.empty() && bytes.starts_with(layout_.comment);
+        const bool comment = unusual_ && !layout_.comment.empty() && bytes.starts_with(layout_.comment);
         if (!empty && !comment && size <= longest_row_) return row(std::as_const(fields_));
         if (left_out_) ++(size > longest_row_ ? left_out_->too_long : empty ? left_out_->empty : left_out_->comments);
     }
@@ -184,9 +186,8 @@ class CsvRows {
     template <Delimiter kind>
     const char* field_end(const char* at, const char* end) const {
         const auto is_border = [this](const char* byte) {
-            if (*byte == source_->row_end) return true;
-            if (kind == Delimiter::kSpaces && *byte == '\t') return true;
-            return *byte == first_ && (kind != Delimiter::kBytes || is_delimiter(byte));
+            if (*byte == first_ && (kind != Delimiter::kBytes || is_delimiter(byte))) return true;
+            return *byte == source_->row_end || (kind == Delimiter::kSpaces && *byte == '\t');
         };
         while (at + 1 < end && !is_border(at)) ++at;
         return at;
@@ -232,6 +233,7 @@ class CsvRows {
     LeftOut* left_out_;                                // counted if not null
     std::vector<std::pair<int, std::size_t>> wanted_;  // (place, i), increasing
     std::vector<std::size_t> counted_;                 // i of kFieldCount
+    bool unusual_;                                     // there are such, or comments: a test less for each row
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
     const Source* source_ = nullptr;  // of the block at hand

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "arrow_stream.hpp"
+#include "group_numbers.hpp"
 #include "key_batch.hpp"
 #include "values.hpp"
 
@@ -18,12 +18,10 @@ namespace {
 // Rows are hashed a few at a time, so that their values and hashes stay in the cache.
 constexpr std::int64_t kSlice = 1 << 11;
 
-std::uint64_t label_salt() { return xxh64("group", 5, 42); }
-
 struct KeyStream {
     explicit KeyStream(ArrowArrayStream given) { static_cast<ArrowArrayStream&>(values) = given; }
 
-    void open(const std::vector<int>& people, const std::vector<int>& elements, const GroupKeys& by) {
+    void open(const std::vector<int>& people, const std::vector<int>& elements, GroupKeys by) {
         Released<ArrowSchema> schema;
         if (values.get_schema(&values, &schema) != 0) throw StreamFailed();
         if (schema.format != std::string_view("+s")) throw WrongColumns();
@@ -35,26 +33,24 @@ struct KeyStream {
             }
         };
         add(columns[0], people);
-        add(columns[1], by.columns);  // a pair is a group and an element
         add(columns[1], elements);
         add(labels, by.columns);
         if (people.empty() || elements.empty()) throw WrongColumns();
-        low_bits = (std::uint64_t{1} << by.bits) - 1;
-        for (std::size_t i = 0; i < by.labels.size(); ++i) numbers.emplace(by.labels[i], i);
+        groups = std::move(by.groups);
     }
 
     ArrowSchema schema() const { return key_schema(); }
     void next(ArrowArray* out);
     bool fetch();
-    void number(Hashes& pairs, std::vector<std::uint8_t>& complete);
+    void find_groups(std::vector<std::uint8_t>& complete);
 
     using Columns = std::vector<std::pair<int, Values>>;  // the place of each in a batch
     Released<ArrowArrayStream> values;
     std::int64_t width = 0;
     Columns columns[2];                                       // of people, of elements
     Columns labels;                                           // of groups, if there are any
-    std::unordered_map<std::uint64_t, std::uint64_t> numbers;  // of the groups, by the keys of their labels
-    std::uint64_t low_bits = 0;                               // those that hold the number
+    GroupNumbers groups;
+    std::vector<const Group*> found;                          // of the rows at hand
     std::unique_ptr<Released<ArrowArray>> batch;     // of values
     std::int64_t row = 0;                            // the first of the batch that is not hashed yet
 };
@@ -72,14 +68,14 @@ bool KeyStream::fetch() {
     return true;
 }
 
-// Puts the number of its group into the low bits of every pair.
-void KeyStream::number(Hashes& pairs, std::vector<std::uint8_t>& complete) {
-    Hashes keys(pairs.size(), label_salt());
+// Rows of groups that are not listed are not complete.
+void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
+    Hashes keys(complete.size(), label_salt());
     for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const auto found = complete[i] ? numbers.find(keys[i]) : numbers.end();
-        complete[i] = found != numbers.end();
-        if (complete[i]) pairs[i] = (pairs[i] & ~low_bits) | found->second;
+    found.resize(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        found[i] = complete[i] ? groups.find(keys[i]) : nullptr;
+        complete[i] = found[i] != nullptr;
     }
 }
 
@@ -88,11 +84,17 @@ void KeyStream::next(ArrowArray* out) {
     const auto rows = static_cast<std::size_t>(std::min(kSlice, batch->length - row));
     Keys keys;
     std::vector<std::uint8_t> complete(rows, 1);
-    for (std::size_t side = 0; side < 2; ++side) {
-        keys[side].assign(rows, salt_hash(side));
-        for (auto& [i, column] : columns[side]) column.add_to({keys[side], complete}, *batch, i, row);
+    for (std::size_t side = 0; side < 2; ++side) keys[side].assign(rows, salt_hash(side));
+    if (!labels.empty()) {
+        find_groups(complete);
+        for (std::size_t i = 0; i < rows; ++i)
+            if (found[i]) keys[1][i] = found[i]->pair;
     }
-    if (!labels.empty()) number(keys[1], complete);
+    for (std::size_t side = 0; side < 2; ++side)
+        for (auto& [i, column] : columns[side]) column.add_to({keys[side], complete}, *batch, i, row);
+    if (!labels.empty())
+        for (std::size_t i = 0; i < rows; ++i)
+            if (found[i]) keys[1][i] = groups.key(*found[i], keys[1][i]);
     row += static_cast<std::int64_t>(rows);
     // Rows with a NULL, or of a group that is not listed, are left out.
     std::size_t kept = 0;
@@ -126,16 +128,10 @@ void add_column(ArrowArrayStream& stream, std::span<std::uint64_t> keys, std::sp
     if (done != keys.size()) throw StreamFailed();
 }
 
-std::uint64_t label_key(const std::vector<std::string>& label) {
-    std::uint64_t key = label_salt();
-    for (const std::string& part : label) key = xxh64(part.data(), part.size(), key);
-    return key;
-}
-
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         const GroupKeys& by) {
+                         GroupKeys by) {
     auto stream = std::make_unique<KeyStream>(values);
-    stream->open(people, elements, by);
+    stream->open(people, elements, std::move(by));
     return arrow_stream(std::move(stream));
 }
 

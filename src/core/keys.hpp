@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "arrow.hpp"
+#include "group_numbers.hpp"
 
 namespace dpdistinct {
 
@@ -19,13 +19,11 @@ namespace dpdistinct {
 // With groups, what is counted is the pair of group and element: the low bits of its key hold the number
 // of the group in the list of labels, and a row of a group that is not listed is left out.
 struct GroupKeys {
-    std::vector<int> columns;           // of text: the label of a row
-    std::vector<std::uint64_t> labels;  // the keys of the listed labels
-    int bits = 0;
+    std::vector<int> columns;  // of text: the label of a row
+    GroupNumbers groups;
 };
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         const GroupKeys& by);
-std::uint64_t label_key(const std::vector<std::string>& label);
+                         GroupKeys by);
 
 // The same for columns that come one by one, each in a stream of its own with as many rows as there
 // are keys: start from salt_hash(side), add every column that belongs to the side, and leave out the

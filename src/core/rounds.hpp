@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,27 +14,52 @@ struct NoSuchGroup : std::invalid_argument {
     NoSuchGroup() : std::invalid_argument("the low bits of a pair's key are not the number of a listed group") {}
 };
 
+// What was counted: so many elements of this group in this bucket. Without zeros, by group, then by bucket.
+struct RoundTable {
+    std::vector<std::int64_t> group, bucket, count;
+};
+
 // Rounds are told apart only as far as the caller's bounds do: bucket i has the rounds above bounds[i - 1]
 // and up to bounds[i], the last bucket those above all bounds. So the memory is groups x bounds at most,
 // however many rounds one person with a million elements makes; and a bucket takes memory only once
-// a round falls into it, which the large bounds of a grid without end rarely see.
+// a round falls into it, which the large bounds of a grid without end rarely see. Where there are
+// very many groups, most are small, and the memory follows the counts that are not zero.
 class RoundCounts {
    public:
-    RoundCounts(std::size_t groups, std::vector<std::uint32_t> bounds)
-        : groups_(groups), bounds_(std::move(bounds)), buckets_(bounds_.size() + 1) {
+    static constexpr std::size_t kFewGroups = 1 << 16;
+
+    RoundCounts(std::size_t groups, std::vector<std::uint32_t> bounds, std::size_t few_groups = kFewGroups)
+        : groups_(groups), bounds_(std::move(bounds)), few_(groups <= few_groups), buckets_(bounds_.size() + 1) {
         for (std::uint32_t round = 0; round < kSmall; ++round) small_.push_back(search(round));
     }
 
     void add(std::uint64_t group, std::uint32_t round) {
         if (group >= groups_) throw NoSuchGroup();
-        auto& bucket = buckets_[round < kSmall ? small_[round] : search(round)];
-        if (bucket.empty()) bucket.assign(groups_, 0);
-        ++bucket[group];
+        const std::uint32_t place = round < kSmall ? small_[round] : search(round);
+        if (few_) {
+            auto& bucket = buckets_[place];
+            if (bucket.empty()) bucket.assign(groups_, 0);
+            ++bucket[group];
+        } else {
+            ++sparse_[group * buckets_.size() + place];
+        }
     }
 
-    std::size_t groups() const { return groups_; }
-    // Counts by group, for each bucket; empty where all are zero.
-    const std::vector<std::vector<std::int64_t>>& buckets() const { return buckets_; }
+    RoundTable table() const {
+        RoundTable result;
+        const auto append = [&](std::uint64_t group, std::size_t place, std::int64_t count) {
+            result.group.push_back(static_cast<std::int64_t>(group));
+            result.bucket.push_back(static_cast<std::int64_t>(place));
+            result.count.push_back(count);
+        };
+        for (std::size_t group = 0; few_ && group < groups_; ++group)
+            for (std::size_t place = 0; place < buckets_.size(); ++place)
+                if (!buckets_[place].empty() && buckets_[place][group] > 0) append(group, place, buckets_[place][group]);
+        std::vector<std::pair<std::uint64_t, std::int64_t>> sorted(sparse_.begin(), sparse_.end());
+        std::sort(sorted.begin(), sorted.end());
+        for (const auto& [code, count] : sorted) append(code / buckets_.size(), code % buckets_.size(), count);
+        return result;
+    }
 
    private:
     static constexpr std::uint32_t kSmall = 256;  // nearly all rounds; looked up and not searched for
@@ -44,8 +70,10 @@ class RoundCounts {
 
     std::size_t groups_;
     std::vector<std::uint32_t> bounds_;  // increasing
-    std::vector<std::uint32_t> small_;   // the bucket of each small round
-    std::vector<std::vector<std::int64_t>> buckets_;
+    bool few_;
+    std::vector<std::uint32_t> small_;  // the bucket of each small round
+    std::vector<std::vector<std::int64_t>> buckets_;             // of few groups: counts by group; empty if all zero
+    std::unordered_map<std::uint64_t, std::int64_t> sparse_;  // of many: group * buckets + bucket
 };
 
 }  // namespace dpdistinct

@@ -59,22 +59,39 @@ void for_each_row(const Block& block, const TextQuery& query, Row row) {
 
 struct MakeKeys {
     std::size_t people;
+    TextGroups by;
 
     ArrowSchema schema(const TextQuery&) const { return key_schema(); }
 
     ArrowArray batch(const Block& block, const TextQuery& query) const {
-        const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)};
+        const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)}, of_labels = label_salt();
+        const std::size_t groups = by.every.size();
+        PeriodLabel period;
         Keys keys;
         for_each_row(block, query, [&](const std::vector<Field>& fields) {
             for (const Field& field : fields)
                 if (!field) return;
-            std::uint64_t hashes[] = {salts[0], salts[1]};
-            for (std::size_t i = 0; i < fields.size(); ++i) {
-                std::uint64_t& hash = hashes[i >= people];
-                hash = xxh64(fields[i]->data(), fields[i]->size(), hash);
+            std::uint64_t person = salts[0], pair = salts[1], label = of_labels;
+            const auto add = [](std::uint64_t& hash, std::string_view text) {
+                hash = xxh64(text.data(), text.size(), hash);
+            };
+            std::size_t i = 0;
+            for (; i < people; ++i) add(person, *fields[i]);
+            for (std::size_t g = 0; g < groups; ++g, ++i) {
+                std::string_view text = *fields[i];
+                if (by.every[g] != Every::kWhole && (text = period.of(text, by.every[g])).empty()) {
+                    by.others->met = true;
+                    return;
+                }
+                add(label, text);
             }
-            keys[0].push_back(hashes[0]);
-            keys[1].push_back(hashes[1]);
+            const Group* const group = groups > 0 ? by.groups.find(label) : nullptr;
+            if (groups > 0 && !group) return;
+            if (group) pair = group->pair;
+            for (; i < fields.size(); ++i) add(pair, *fields[i]);
+            if (group) pair = by.groups.key(*group, pair);
+            keys[0].push_back(person);
+            keys[1].push_back(pair);
         });
         return key_batch(std::move(keys));
     }
@@ -137,7 +154,7 @@ class TextStream {
    public:
     TextStream(std::vector<Source> sources, TextQuery query, Make make)
         : query_(std::move(query)),
-          make_(make),
+          make_(std::move(make)),
           cutter_(std::move(sources), query_.csv, query_.block, query_.longest_row, query_.left_out.get()) {}
 
     ~TextStream() {
@@ -251,7 +268,8 @@ class TextStream {
 
 template <class Make>
 ArrowArrayStream text_stream(std::vector<Source> sources, TextQuery query, Make make) {
-    return arrow_stream(std::make_unique<TextStream<Make>>(std::move(sources), std::move(query), make));
+    return arrow_stream(
+        std::make_unique<TextStream<Make>>(std::move(sources), std::move(query), std::move(make)));
 }
 
 }  // namespace
@@ -260,8 +278,8 @@ ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query) {
     return text_stream(std::move(sources), std::move(query), MakeTexts{});
 }
 
-ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people) {
-    return text_stream(std::move(sources), std::move(query), MakeKeys{people});
+ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people, TextGroups by) {
+    return text_stream(std::move(sources), std::move(query), MakeKeys{people, std::move(by)});
 }
 
 }  // namespace dpdistinct

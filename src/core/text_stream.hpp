@@ -1,6 +1,7 @@
 // Text files as Arrow streams, read by several threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "arrow.hpp"
+#include "group_numbers.hpp"
+#include "periods.hpp"
 #include "text.hpp"
 
 namespace dpdistinct {
@@ -29,8 +32,20 @@ struct TextQuery {
 // A column of text for each one asked for. The rows keep their order.
 ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query);
 
+// Whether a stream has left out a row because its date is in no plain form (periods.hpp).
+struct OtherDates {
+    std::atomic<bool> met = false;
+};
+
+// The columns of a group's label, which stand between those that say who and those that say what.
+struct TextGroups {
+    std::vector<Every> every;  // of each column
+    GroupNumbers groups;
+    std::shared_ptr<OtherDates> others;
+};
+
 // The keys of the rows without a NULL, the first `people` columns saying who: what keys_of makes of
-// text_values, without the texts in between.
-ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people);
+// text_values, without the texts in between. With groups, rows of groups that are not listed are left out.
+ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people, TextGroups by);
 
 }  // namespace dpdistinct

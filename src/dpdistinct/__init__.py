@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
     from dpdistinct.release import Release
+    from dpdistinct.report import plan
+    from dpdistinct.wording import PrivacyWarning
 
 __version__ = "0.1.0"
 
@@ -38,6 +40,8 @@ _HOMES = {
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
     "release": ("Release",),
+    "report": ("plan",),
+    "wording": ("PrivacyWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -56,6 +60,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "ParameterError",
+    "PrivacyWarning",
     "Release",
     "RequestError",
     "check",
@@ -66,6 +71,7 @@ __all__ = [
     "guide",
     "make_count_distinct",
     "matching_curve",
+    "plan",
     "read",
     "sampling_curve",
 ]

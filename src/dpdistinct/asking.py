@@ -95,12 +95,12 @@ def ask(
 ) -> Answered:
     """The answer to a question; query is None for Contributions, which have been read already."""
     if query is None:
-        compute = partial(_answer_of, data, resources)
+        compute: Callable[[Parameters], Release] = partial(_answer_of, data, resources)
         return _paid(data, {"person": None, "element": None}, parameters, compute, payment)
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)  # a mistyped column must not cost the budget; the schema is public
         question = query.identity(exact_names=getattr(source, "exact_names", False))
-        compute = partial(answer, source, query, resources)
+        compute = partial(answer, source, query, resources, progress=progress)
         return _paid(data, question, parameters, compute, payment)
 
 
@@ -179,18 +179,25 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     return files_input(paths)
 
 
-def answer(source: Source, query: Query, resources: Resources, parameters: Parameters) -> Release:
+def answer(
+    source: Source,
+    query: Query,
+    resources: Resources,
+    parameters: Parameters,
+    *,
+    progress: Callable[[str], None] = lambda step: None,
+) -> Release:
     """Read, curve, mechanism."""
     warm_up()
     if goes_by_disk(source, parameters.method, resources):
-        with logged("reading, sorting on disk and counting"):
+        with logged("reading, sorting on disk and counting", progress):
             curve = greedy_curve_on_disk(source, query, resources)
     else:
-        with logged("reading"):
+        with logged("reading", progress):
             contributions = contributions_of(source, query, resources)
-        with logged(f"solving: {parameters.method}"):
+        with logged(f"solving: {parameters.method}", progress):
             curve = curve_of(contributions, parameters.method, resources.threads)
-    with logged(f"drawing: {parameters.mechanism}"):
+    with logged(f"drawing: {parameters.mechanism}", progress):
         return replace(release_curve(curve, parameters), element=query.counted)
 
 
@@ -199,8 +206,9 @@ def _answer_of(data: Contributions, resources: Resources, parameters: Parameters
 
 
 @contextmanager
-def logged(step: str) -> Iterator[None]:
+def logged(step: str, progress: Callable[[str], None] = lambda step: None) -> Iterator[None]:
     """The name of a step and how long it took, for whoever runs it; nothing of the data."""
+    progress(step)
     begin = time.perf_counter()
     yield
     log.info("%s: %.2f s", step, time.perf_counter() - begin)

@@ -1,8 +1,8 @@
 """The command line: open, call, print. Everything else is in the package.
 
 Standard output has the answer and nothing else; progress goes to standard error, only on a
-terminal, and names steps, never numbers of the data. Exit status 0, or one line and a status of its
-own for each kind of failure (status_of).
+terminal, and shows the step, bytes of the files and the time, never numbers of the data. Exit status 0,
+or one line and a status of its own for each kind of failure (status_of).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -29,16 +29,18 @@ from dpdistinct.cli_common import (
     Header,
     Json,
     Quotes,
+    choices,
     defaults,
     examples,
+    say,
 )
 from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
-from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.errors import DpdistinctError, InputError, ParameterError, is_full_disk
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 10_000},  # the terminal's
     help="Count the distinct elements in a table, with a proven limit on what the answer tells about "
     "any person.",
 )
@@ -96,7 +98,13 @@ Groups = Annotated[
 GroupsFile = Annotated[
     Path | None, typer.Option(help="A CSV file with the groups to report, and a header as --group-by.")
 ]
-EveryPeriod = Annotated[str | None, typer.Option(help="Groups of dates: day, week, month or year.")]
+EveryPeriod = Annotated[
+    str | None,
+    typer.Option(
+        help="Groups of dates: day, week, month or year.",
+        autocompletion=choices("day", "week", "month", "year"),
+    ),
+]
 OneGroup = Annotated[
     bool, typer.Option("--one-group-per-person", help="A person counts in their first listed group only.")
 ]
@@ -107,11 +115,16 @@ MethodName = Annotated[
         "--method",
         help="What is kept at a limit per person: matching (the most), greedy (nearly as much, in linear "
         "time) or sampling (at random, as other tools do).",
+        autocompletion=choices("matching", "greedy", "sampling"),
     ),
 ]
 MechanismName = Annotated[
     str | None,
-    typer.Option("--mechanism", help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed."),
+    typer.Option(
+        "--mechanism",
+        help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed.",
+        autocompletion=choices("joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"),
+    ),
 ]
 MaxBound = Annotated[
     int | None,
@@ -125,6 +138,7 @@ AimName = Annotated[
         "--aim",
         help="What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
         "near the truth; with joint).",
+        autocompletion=choices("lower_bound", "estimate"),
     ),
 ]
 PayingLedger = Annotated[
@@ -142,7 +156,13 @@ Series = Annotated[
     str | None,
     typer.Option(help="Answers to be compared: later ones use the limit per person of the first."),
 ]
-Engine = Annotated[str, typer.Option(help="duckdb, or spark for what Spark reads (docs/spark.md).")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="duckdb, or spark for what Spark reads (docs/spark.md).",
+        autocompletion=choices("duckdb", "spark"),
+    ),
+]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(
@@ -220,11 +240,14 @@ def count(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """One private answer: a lower bound for the number of distinct elements, with its confidence."""
+    """One private answer: a lower bound for the number of distinct elements, with its confidence.
+
+    Where a file is new to you, `dpdistinct check` shows trusted eyes first what would be read.
+    """
     options = dict(locals())
     from dpdistinct.cli_count import run_count
 
-    with _progress("counting") as step:
+    with _progress("opening", data) as step:
         print_answer = run_count(options, step)
     print_answer()
 
@@ -246,34 +269,10 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """What to expect, before any data is touched: how far noise pushes the answer down."""
-    from dpdistinct import report
-    from dpdistinct.parameters import MAX_BOUND, check_parameters
-    from dpdistinct.terminal import print_plan
+    options = dict(locals())
+    from dpdistinct.cli_plan import run_plan
 
-    parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
-    )
-    bounds = bound or [digit * 10**e for e in range(3) for digit in (1, 2, 5)] + [1000]
-    for value in bounds:
-        if not 1 <= value <= MAX_BOUND:
-            raise ParameterError(f"bound must lie in [1, 2**31], got {value}")
-    if margin is not None:
-        if margin < 0 or bound is None:
-            raise ParameterError("margin must be at least 0 and needs a bound: --margin 100 --bound 20")
-        needed = {b: report.epsilon_for(margin=margin, bound=b, beta=parameters.beta) for b in bounds}
-        if as_json:
-            epsilons = {b: None if e is None else float(e) for b, e in needed.items()}
-            typer.echo(json.dumps({"margin": margin, "epsilon": epsilons}))
-            return
-        for b, e in needed.items():
-            answer = "no epsilon up to 1000 does" if e is None else f"epsilon = {float(e):g}"
-            typer.echo(f"For a margin of at most {margin:,} at a limit of {b:,} for each person: {answer}.")
-        return
-    rows = report.plan(epsilon=parameters.epsilon, beta=parameters.beta, bounds=bounds)
-    if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows]))
-        return
-    print_plan(rows, parameters)
+    run_plan(options)
 
 
 @app.command(
@@ -311,7 +310,7 @@ def explore(
     options = dict(locals())
     from dpdistinct.cli_explore import run_explore
 
-    run_explore(options, _progress)
+    run_explore(options, partial(_progress, places=data))
 
 
 @app.command(epilog=examples("demo"))
@@ -319,19 +318,20 @@ def demo() -> None:
     """A small table of people and the sites they visited: one private answer, and what lies behind it."""
     from dpdistinct.demo import run_demo
 
-    run_demo(typer.echo)
+    run_demo(say)
 
 
 @contextmanager
-def _progress(first: str) -> Iterator[Any]:
-    """A spinner with the name of the step, on a terminal only."""
-    if not sys.stderr.isatty():
+def _progress(first: str, places: Sequence[str] = ()) -> Iterator[Callable[[str], None]]:
+    """The step, the share of the files that is read, and the time; on a terminal only."""
+    verbose = "logging" in sys.modules and sys.modules["logging"].getLogger("dpdistinct").isEnabledFor(20)
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or verbose:
         yield lambda step: None
         return
-    from rich.console import Console
+    from dpdistinct.progress import Progress
 
-    with Console(stderr=True).status(first) as status:
-        yield status.update
+    with Progress(first, places) as progress:
+        yield progress
 
 
 check_command(app, _progress)
@@ -345,7 +345,8 @@ def main() -> None:
         arguments.append("--help")
     try:
         command = typer.main.get_command(app)
-        settings = {} if {"--help", "--version"} & set(arguments) else defaults()
+        asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
+        settings = {} if asks_about_us & set(arguments) else defaults()
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         _fail(str(error), status_of(error))
@@ -353,21 +354,28 @@ def main() -> None:
         context = getattr(error, "ctx", None)
         hint = f"; see {context.command_path} --help" if context else ""
         _fail(error.format_message().rstrip(".") + hint, USAGE)
-    except (BrokenPipeError, SystemExit):  # whoever read the output has gone
+    except (BrokenPipeError, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and not ended.code:  # shell completion
+            raise
+        # Whoever read the output has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError:
         _fail("out of memory; try --memory-limit, or --method greedy", FAILED)
     except (KeyboardInterrupt, typer.Abort):
         raise KeyboardInterrupt from None  # __main__ knows by which signal
+    except OSError as error:
+        _fail(FULL if is_full_disk(error) else INSIDE, FAILED)
     except Exception:  # its text or its traceback might quote the data
-        _fail("something went wrong inside; nothing was published", FAILED)
+        _fail(INSIDE, FAILED)
     if status == 130:  # what Typer makes of Ctrl-C
         raise KeyboardInterrupt
     sys.exit(status if isinstance(status, int) else 0)
 
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
+INSIDE = "something went wrong inside; nothing was published"
+FULL = "the answer could not be written: the disk is full; free some space and ask again"
 
 
 def status_of(error: DpdistinctError) -> int:

@@ -22,7 +22,9 @@ Columns = Annotated[
     list[str] | None, typer.Option("--column", help="Names of columns, as for count.", metavar="COLUMN")
 ]
 Encoding = Annotated[str | None, typer.Option(help="Of text files. Default: utf-8, if they can be read so.")]
-MemoryLimit = Annotated[str | None, typer.Option(help="What DuckDB may use, such as 1GB.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="What DuckDB may use, such as 1GB.", envvar="DPDISTINCT_MEMORY_LIMIT")
+]
 TempDirectory = Annotated[str | None, typer.Option(help="Where a private folder may take what exceeds it.")]
 Threads = Annotated[int | None, typer.Option(help="Default: all cores.")]
 

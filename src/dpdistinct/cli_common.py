@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +13,26 @@ import typer
 
 from dpdistinct.errors import ParameterError, shown
 
+
+def choices(*names: str) -> Callable[[], list[str]]:
+    """What a shell offers for an option of a closed set."""
+    return lambda: list(names)
+
+
 FILE_OPTIONS = ("encoding", "format", "delimiter", "comment", "header", "quotes")
-Encoding = Annotated[str, typer.Option(help="Of text files: utf-8, utf-16, cp1252 or latin-1.")]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        help="Of text files: utf-8, utf-16, cp1252 or latin-1.",
+        autocompletion=choices("utf-8", "utf-16", "cp1252", "latin-1"),
+    ),
+]
 Format = Annotated[
-    str | None, typer.Option(help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.")
+    str | None,
+    typer.Option(
+        help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.",
+        autocompletion=choices("csv", "tsv", "jsonl", "parquet"),
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -29,6 +49,15 @@ Quotes = Annotated[
     typer.Option("--quotes/--no-quotes", help="Of CSV: whether the program that wrote it quotes fields."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def say(text: str) -> None:
+    """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = (textwrap.wrap(line, width, break_on_hyphens=False) or [""] for line in text.split("\n"))
+        text = "\n".join(part for parts in lines for part in parts)
+    typer.echo(text)
 
 
 def examples(*commands: str) -> str:
@@ -65,6 +94,7 @@ def defaults() -> dict[str, Any]:
     return {
         "count": texts,
         "explore": reading,
+        "check": reading,
         "plan": planning,
         "ledger": dict.fromkeys(commands, ledgers),
     }

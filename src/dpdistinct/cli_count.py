@@ -11,7 +11,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import asking, grouping, parameters, query, resources
-from dpdistinct.cli_common import FILE_OPTIONS
+from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger import Stored
 from dpdistinct.wording import epsilon_warning
@@ -111,7 +111,9 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
         typer.echo(json.dumps(fields))
         return
-    typer.echo(str(release))
+    *table, words = str(release).split("\n")
+    typer.echo("".join(f"{line}\n" for line in table), nl=False)
+    say(words)
     if warning:
         typer.echo(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:

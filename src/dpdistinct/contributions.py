@@ -36,6 +36,13 @@ class Contributions:
         Arrays, series or any iterables of equal length: integers, floats, decimals, booleans, text,
         bytes, dates, times, UUIDs. Every object stands for itself, by a rule that looks at it alone
         (docs/inputs.md): a row with None, NaN, NaT or an object of another kind is left out.
+        threads: all cores by default; the result does not depend on it.
+
+        >>> held = Contributions.from_pairs(["Ann", "Ben", "Ben", None], ["a", "a", "b", "c"])
+        >>> held
+        <Contributions: private>
+        >>> held.people, held.elements, held.pairs  # exact: NOT private
+        (2, 2, 3)
         """
         workers = thread_count(threads)
         person, element = column_of(people, "people"), column_of(elements, "elements")
@@ -79,3 +86,9 @@ class Contributions:
 
     def __repr__(self) -> str:
         return "<Contributions: private>"
+
+    def _repr_html_(self) -> str:
+        return (
+            "<p><strong>Contributions</strong>: who holds what. It is private, so nothing of it is shown; "
+            "ask <code>dpdistinct.count_distinct(contributions)</code> for an answer to publish.</p>"
+        )

@@ -44,18 +44,30 @@ def count_distinct(
     data_name: str | None = None,
     series: str | None = None,
 ) -> Release:
-    """How many distinct elements there are, without giving away what anybody contributed.
+    """How many distinct elements there are, with a proven limit on what the answer tells about any person.
 
     data, person, element, sql, columns, encoding, format, delimiter, comment, header, quotes,
     memory_limit, temp_directory, threads: as for `read`; person and element are not needed for
-    Contributions. aim: what the bound is chosen for,
-    the largest "lower_bound" or the closest "estimate"; the lower bound holds with both.
-
+    Contributions.
+    epsilon: what this answer may cost each person in privacy; smaller is safer and less exact. Above 5
+    there is a PrivacyWarning.
+    beta: the lower bound is at most the truth with probability 1 - beta.
+    method: what is kept when each person may account for a limited number of elements: "matching" (the
+    most), "greedy" (nearly as much, in linear time) or "sampling" (at random, as other tools do).
+    mechanism: how the limit per person is chosen and the noise drawn; "fixed" takes max_bound as the limit.
+    max_bound: the largest limit per person; public, never taken from the data.
+    aim: what the limit is chosen for, the largest "lower_bound" or an "estimate" near the truth; the lower
+    bound is one with both.
     ledger, dataset: epsilon is paid for from the budget of this data set before a row is read. The
     same question about the same input is one request: asked again, it gets the stored answer, and
     nothing is spent. request_id tells apart requests that are to be paid for each; data_name is the
-    name of data that are no files. series: later answers of one series use the bound that the first
-    one published, with all of epsilon for the count, so that they can be compared (docs/series.md).
+    name of data that are no files. series: later answers of one series use the limit per person that the
+    first one published, with all of epsilon for the count, so that they can be compared (docs/series.md).
+
+    >>> visits = Contributions.from_pairs([i % 500 for i in range(5000)], [i % 2000 for i in range(5000)])
+    >>> release = count_distinct(visits, epsilon=1, beta=1e-9)
+    >>> release.lower_bound <= 2000  # the truth; false once in 1,000,000,000 answers at most
+    True
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta

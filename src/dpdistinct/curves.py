@@ -26,6 +26,12 @@ class Curve:
 
     Exact and therefore private: nothing of it shows when it is printed. It is stored as the knots
     of a piecewise linear function, so a bound of ten million costs no more than a bound of ten.
+
+    >>> curve = matching_curve(Contributions.from_pairs(["Ann", "Eve", "Eve", "Eve"], ["a", "b", "c", "d"]))
+    >>> curve.values(4).tolist()
+    [2, 3, 4, 4]
+    >>> curve
+    <Curve: private>
     """
 
     def __init__(self, bounds: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
@@ -89,7 +95,15 @@ class Curve:
 
 
 def matching_curve(contributions: Contributions, *, threads: int | None = None) -> Curve:
-    """The exact DC(D; l) for every l: the most distinct elements the bound allows.
+    """The exact DC(D; l) for every l: the most distinct elements that are kept when nobody accounts for more.
+
+    threads: all cores by default; the curve does not depend on it.
+
+    >>> held = Contributions.from_pairs(["Ann", "Ben", "Ben", "Eve", "Eve"], ["a", "a", "b", "c", "d"])
+    >>> matching_curve(held).at(1)  # Ann names a, Ben b, Eve one of hers
+    3
+    >>> matching_curve(held).at(2)
+    4
 
     Guarantee: adding one person raises the value at l by at least 0 and at most l.
     """
@@ -98,6 +112,10 @@ def matching_curve(contributions: Contributions, *, threads: int | None = None) 
 
 def greedy_curve(contributions: Contributions) -> Curve:
     """Algorithm 2 of the paper for every l, in linear time: at least half of the exact count.
+
+    >>> held = Contributions.from_pairs(["Ann", "Ben", "Ben", "Eve", "Eve"], ["a", "a", "b", "c", "d"])
+    >>> greedy_curve(held).values(2).tolist()  # matching keeps 3 and 4
+    [2, 4]
 
     Guarantee: adding one person raises the value at l by at least 0 and at most l.
     """
@@ -109,7 +127,12 @@ def greedy_curve_of_sorted(*streams: ArrowStream) -> Curve:
 
     Columns: person, then element, 64-bit integers. Several streams are one, in their order. Memory
     follows the people alone, so the table may be far larger than memory; whoever sorts it (DuckDB,
-    Spark) may do so on disk. Keys that fall are an error, never a wrong count.
+    Spark) may do so on disk. Unsorted keys raise InputError, and never give a wrong count.
+
+    >>> import duckdb
+    >>> keys = "SELECT i % 3 AS person, i % 5 AS element FROM range(10) t(i) ORDER BY element, person"
+    >>> greedy_curve_of_sorted(duckdb.sql(keys)).at(5)
+    5
     """
     return greedy_curve_of_parts(streams)
 
@@ -124,6 +147,10 @@ def greedy_curve_of_parts(parts: Iterable[ArrowStream]) -> Curve:
 
 def sampling_curve(contributions: Contributions) -> Curve:
     """What other tools do: each person keeps l of their elements at random. A baseline.
+
+    >>> held = Contributions.from_pairs(["Ann", "Ben", "Ben", "Eve", "Eve"], ["a", "a", "b", "c", "d"])
+    >>> sampling_curve(held).at(2)  # nobody has more than two, so nothing is lost
+    4
 
     Guarantee: for each fixed order of everybody's own elements, adding one person raises the value
     at l by at least 0 and at most l.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,16 @@ def file_name(path: str) -> str:
     return short(re.sub(r"([^/=]+)=[^/]*/", r"\1=.../", path))
 
 
+NO_ROOM = "no room is left for temporary files; free some space, or name another folder with temp_directory"
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Whether this is what the system, or DuckDB, says of a disk without room. Its text is not shown."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return "No space left on device" in str(error) or "'max_temp_directory_size'" in str(error)
+
+
 @contextmanager
 def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
     """Whatever goes wrong inside becomes this one error: the text of others may quote the data."""
@@ -62,7 +73,7 @@ def constant_error(message: str, kind: type[InputError] = InputError) -> Iterato
     except (DpdistinctError, MemoryError):
         raise
     except Exception as error:
-        failure: BaseException = kind(message)
+        failure: BaseException = InputError(NO_ROOM) if is_full_disk(error) else kind(message)
         if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
             failure = KeyboardInterrupt()
     try:

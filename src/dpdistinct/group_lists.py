@@ -158,6 +158,25 @@ def label_sql(column: str, kind: str, every: Every | None) -> str:
     raise ParameterError(f"group_by must name columns of text, integers, booleans or dates{hint}")
 
 
+def day_sql(column: str, kind: str, every: Every) -> str | None:
+    """DuckDB's SQL for the first day of the period, as a DATE: what is faster to find in a list than a label.
+
+    None for types that have no such form.
+    """
+    if kind == "varchar":
+        column = f"TRY_CAST({column} AS TIMESTAMP)"
+    elif kind == "timestamp with time zone":
+        column = f"make_timestamp(epoch_us({column}))"
+    elif kind not in ("date", "timestamp"):
+        return None
+    return f"TRY(date_trunc('{every}', {column}::DATE)::DATE)"
+
+
+def first_day(label: str, every: Every) -> int:
+    """The first day of a listed period, counted from 1970 on, as Arrow does."""
+    return (_start(label, every) - dt.date(1970, 1, 1)).days
+
+
 def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
     """The values of one column and whether they are periods."""
     if isinstance(groups, str):

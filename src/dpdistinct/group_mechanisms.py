@@ -36,7 +36,7 @@ from dpdistinct.groups import GroupedCurve
 from dpdistinct.mechanisms import SHARP_SHARE, run_mechanism, sharp_rule
 from dpdistinct.noise import Sampler, laplace_margin, noise_scale
 from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters, check_parameters, exact
-from dpdistinct.selection import RESOLUTION, lead_scores, qualities
+from dpdistinct.selection import RESOLUTION, lead_scores_of_all, qualities
 
 MAX_GROUPS = 2**20
 
@@ -175,7 +175,7 @@ def choose_bound(
     """
     if curve is None or len(parameters.bounds) == 1:
         return parameters.bounds[0]
-    return _select(curve.above(group_losses(parameters, rest)), parameters, sampler)
+    return _select([curve.above(group_losses(parameters, rest))], parameters, sampler)[0]
 
 
 @lru_cache(maxsize=64)
@@ -188,17 +188,21 @@ def group_losses(parameters: GroupParameters, rest: Fraction) -> tuple[int, ...]
     return tuple(group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds)
 
 
-def _select(worth: Sequence[int], parameters: GroupParameters, sampler: Sampler) -> int:
-    """The rule of "sharp" for what each bound is worth."""
+def _select(worth: Sequence[Sequence[int]], parameters: GroupParameters, sampler: Sampler) -> list[int]:
+    """The rule of "sharp", for what each bound is worth; a choice for each line."""
     rule = sharp_rule(parameters.choice, parameters.max_bound)
-    scores = lead_scores(qualities(worth, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
-    chosen = sampler.select(
-        [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
-        sensitivity=RESOLUTION,
-        epsilon=parameters.choice,
-        draw="permute_and_flip",
-    )
-    return rule.bounds[chosen]
+    quality = [qualities(line, rule.bounds, rule.cost) for line in worth]
+    return [
+        rule.bounds[
+            sampler.select(
+                [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
+                sensitivity=RESOLUTION,
+                epsilon=parameters.choice,
+                draw="permute_and_flip",
+            )
+        ]
+        for scores in lead_scores_of_all(quality, rule.bounds, rule.head_starts)
+    ]
 
 
 def count_single_groups(
@@ -215,12 +219,10 @@ def count_single_groups(
         return GroupAnswer([count], answer.lower_bound, answer.estimate)
     rest = parameters.counting.epsilon - parameters.choice
     at = np.array(parameters.bounds, dtype=np.int64)
-    chosen = [
-        parameters.bounds[0]
-        if parameters.counting.mechanism == "fixed"
-        else _select(curve._evaluate(at).tolist(), parameters, sampler)
-        for curve in curves
-    ]
+    if parameters.counting.mechanism == "fixed":
+        chosen = [parameters.bounds[0]] * len(curves)
+    else:
+        chosen = _select([curve._evaluate(at).tolist() for curve in curves], parameters, sampler)
     noisy, margins, scales = [0] * len(curves), {}, []
     for bound in sorted(set(chosen)):  # one vector of noise for all groups of a bound
         here = [group for group, own in enumerate(chosen) if own == bound]

@@ -55,6 +55,14 @@ class GroupedRelease:
     shown. With probability at least 1 - beta every lower_bound and the total are at most the truth, all at
     once (unknown groups: each by itself, and there is no total).
 
+    >>> row = GroupRow("DE", lower_bound=950, estimate=994, bound=10)
+    >>> public = {"epsilon": 1.0, "beta": 0.05, "delta": 0.0, "method": "matching", "mechanism": "sharp"}
+    >>> public |= {"max_bound": 2**31, "one_group_per_person": False, "group_by": ("country",)}
+    >>> table = GroupedRelease((row,), total_lower_bound=950, total_estimate=994, **public)
+    >>> print(table.to_csv(), end="")
+    country,lower_bound,estimate,bound
+    DE,950,994,10
+
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows, and
     (epsilon, delta) for unknown groups. Changing one person's rows costs 2 epsilon (docs/proofs/groups.md).
     """

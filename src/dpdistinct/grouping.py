@@ -69,8 +69,17 @@ def count_distinct_by(
     from the data: a list, "2024-01..2024-12" with every="month" (or day, week, year), the path of a CSV
     file, or a mapping from each column to one of these for all combinations; or "unknown" with a
     delta, and then only groups with enough people show. one_group_per_person: a person counts in the
-    first listed group among their own rows only, and every group has a bound of its own. All else:
+    first listed group among their own rows only, and every group has a limit of its own. All else:
     as for count_distinct.
+
+    >>> import duckdb
+    >>> visits = duckdb.sql(
+    ...     "SELECT i % 500 AS who, i % 900 AS page, ['DE', 'FR'][i % 2 + 1] AS country FROM range(5000) t(i)"
+    ... )
+    >>> asked = {"person": "who", "element": "page", "group_by": "country"}
+    >>> table = count_distinct_by(visits, **asked, groups=["DE", "FR", "IT"])
+    >>> [row.group for row in table.rows]
+    ['DE', 'FR', 'IT']
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
@@ -125,7 +134,7 @@ def ask_groups(
     """Check, debit, read, curve, mechanism; and how it was paid for, if it was."""
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)
-        compute = partial(_answer, source, query, parameters, resources)
+        compute = partial(_answer, source, query, parameters, resources, progress)
         if payment is None:
             return compute(), None
         question = query.identity(exact_names=getattr(source, "exact_names", False))
@@ -136,12 +145,16 @@ def ask_groups(
 
 
 def _answer(
-    source: Source, query: Query, parameters: GroupParameters, resources: Resources
+    source: Source,
+    query: Query,
+    parameters: GroupParameters,
+    resources: Resources,
+    progress: Callable[[str], None],
 ) -> GroupedRelease:
     warm_up()
-    with logged("reading"):
+    with logged("reading", progress):
         table, names = read_groups(source, query, parameters, resources)
-    with logged(f"drawing: {parameters.counting.mechanism}"):
+    with logged(f"solving and drawing: {parameters.counting.mechanism}", progress):
         return release_groups(
             table,
             parameters,

@@ -22,10 +22,11 @@ from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.resources import thread_count
 from dpdistinct.streams import ArrowStream, read_stream
 
-UNKNOWN_BITS = 20
+UNKNOWN_BITS = 31
 """How many low bits of a pair's key number the group when the list is not public.
 
-It must not follow from the data, or the same pair could have different keys in neighbouring tables.
+It must not follow from the data, or the same pair could have different keys in neighbouring tables. It is
+enough for whatever fits into a graph, which has fewer than 2^31 pairs and therefore groups.
 """
 
 
@@ -88,6 +89,16 @@ class GroupedContributions(Contributions):
         return "<GroupedContributions: private>"
 
 
+Rounds = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Group, place, count: so many pairs of this group are kept at bounds[place] but not at the bound before.
+
+The place after the last bound has what is kept at none. By group, then by place, without zeros.
+"""
+
+CHUNK = 2**14
+"""So many groups have their counts written out for every bound at a time: there may be millions of them."""
+
+
 class GroupedCurve:
     """v_g(l): how many pairs of group g are kept at bound l, for every g and for chosen bounds l.
 
@@ -95,42 +106,52 @@ class GroupedCurve:
     """
 
     def __init__(
-        self, bounds: Sequence[int], rounds: NDArray[np.int64], *, one_group_per_person: bool = False
+        self, bounds: Sequence[int], rounds: Rounds, *, groups: int, one_group_per_person: bool = False
     ) -> None:
-        """From how many pairs are kept at each of the increasing bounds but not at the one before.
-
-        `rounds` has a line for each bound and one for what is kept at none, and a column for each group.
-        """
         self.bounds = list(bounds)
+        self.groups = groups
         self.one_group_per_person = one_group_per_person
-        self._kept = np.cumsum(rounds, axis=0)
-
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return int(self._kept.shape[1])
+        self._group, self._place, self._count = rounds
+        self._begin = np.searchsorted(self._group, np.arange(groups + 1))
 
     def at(self, bound: int) -> NDArray[np.int64]:
         """The counts of all groups at one of the bounds."""
         if bound not in self.bounds:
             raise ParameterError("bound must be one of those that the curve was made for")
-        return np.asarray(self._kept[self.bounds.index(bound)])
+        return self._kept_up_to(self.bounds.index(bound))
 
     def above(self, margins: Sequence[int]) -> list[int]:
         """Sum over the groups of max(0, v_g(l) - margin), for each bound and its margin.
 
         Guarantee: adding one person raises the value of bound l by at least 0 and at most l.
         """
-        kept = self._kept[:-1] - np.array(margins, dtype=np.int64)[:, None]
-        return [int(x) for x in np.maximum(kept, 0).sum(axis=1)]
+        least = np.array(margins, dtype=np.int64)[:, None]
+        total = np.zeros(len(self.bounds), np.int64)
+        for first in range(0, self.groups, CHUNK):
+            kept = self._kept(first, min(first + CHUNK, self.groups))[:-1]
+            total += np.maximum(kept - least, 0).sum(axis=1)
+        return [int(x) for x in total]
 
     def truth(self) -> NDArray[np.int64]:
         """How many distinct elements each group has. NOT private."""
-        return np.asarray(self._kept[-1])
+        return self._kept_up_to(len(self.bounds))
 
     def curve(self, group: int) -> Curve:
         """One group alone: exact at the bounds of this curve and between them where it is linear."""
-        return Curve(np.array([0, *self.bounds]), np.concatenate(([0], self._kept[:-1, group])))
+        kept = self._kept(group, group + 1)[:-1, 0]
+        return Curve(np.array([0, *self.bounds]), np.concatenate(([0], kept)))
+
+    def _kept_up_to(self, place: int) -> NDArray[np.int64]:
+        """The counts of all groups at a bound, or at none if it is beyond the last."""
+        kept = np.where(self._place <= place, self._count, 0)
+        return np.diff(np.concatenate(([0], np.cumsum(kept)))[self._begin])
+
+    def _kept(self, first: int, last: int) -> NDArray[np.int64]:
+        """The counts of some groups: a line for each bound and one for none, a column for each group."""
+        here = slice(self._begin[first], self._begin[last])
+        table = np.zeros((len(self.bounds) + 1, last - first), np.int64)
+        table[self._place[here], self._group[here] - first] = self._count[here]
+        return np.cumsum(table, axis=0)
 
     def __repr__(self) -> str:
         return "<GroupedCurve: private>"
@@ -142,7 +163,8 @@ def grouped_greedy_curve(contributions: GroupedContributions, bounds: Sequence[i
     Guarantee: adding one person raises no count by less than 0, and all at bound l together by at most l.
     """
     rounds = _core.greedy_rounds(contributions._graph, contributions.groups, list(bounds))
-    return GroupedCurve(bounds, rounds, one_group_per_person=contributions.one_group_per_person)
+    one_group = contributions.one_group_per_person
+    return GroupedCurve(bounds, rounds, groups=contributions.groups, one_group_per_person=one_group)
 
 
 def grouped_greedy_curve_of_parts(
@@ -165,7 +187,7 @@ def grouped_greedy_curve_of_parts(
         rounds = greedy.rounds()
     except ValueError as error:  # of the last pair; the kernel's own text is a constant
         raise InputError(str(error)) from None
-    return GroupedCurve(bounds, rounds, one_group_per_person=one_group_per_person)
+    return GroupedCurve(bounds, rounds, groups=groups, one_group_per_person=one_group_per_person)
 
 
 def first_basis(contributions: GroupedContributions, bound: int) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import ParameterError, is_full_disk
 from dpdistinct.ledger_request import (
     TOO_DEAR,
     Answer,
@@ -93,6 +93,13 @@ class Ledger:
     against accidents, not against somebody who edits the file or puts back an older one.
 
     `who` is the name in the history, where None stands for the user's name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/budget.db")
+    ...     ledger.create("visits", 3)
+    ...     print(ledger.show()[0].left)
+    epsilon 3
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -311,6 +318,10 @@ class Ledger:
         code = getattr(error, "sqlite_errorname", "")
         if code.startswith("SQLITE_BUSY"):
             return LedgerError(f"the ledger {self._name} is in use by another process; try again")
+        if code.startswith("SQLITE_FULL") or is_full_disk(error):
+            return LedgerError(
+                f"the ledger {self._name} cannot be written: its disk is full; free some space"
+            )
         unusable = code.startswith(UNUSABLE_CODES) or isinstance(error, OSError)
         return LedgerError(f"the ledger {self._name} {UNUSABLE if unusable else DAMAGED}")
 

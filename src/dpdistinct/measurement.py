@@ -32,11 +32,18 @@ def make_count_distinct(
     max_bound: int | None = None,
     aim: Aim = "lower_bound",
 ) -> dp.Measurement:
-    """An OpenDP Measurement from Contributions to a Release, with the parameters of count_distinct.
+    """An OpenDP Measurement from Contributions to a Release.
+
+    epsilon, beta, method, mechanism, max_bound, aim: as for count_distinct.
 
     Guarantee: d people cost d * epsilon. OpenDP asks for
     `enable_features("contrib", "honest-but-curious")` first, because it cannot check a measurement
     that is not its own; docs/proofs/mechanisms.md has the proof.
+
+    >>> import opendp.prelude as dp
+    >>> dp.enable_features("contrib", "honest-but-curious")
+    >>> make_count_distinct(epsilon=0.5).map(2)  # what two people cost
+    1.0
     """
     import opendp.prelude as dp
 

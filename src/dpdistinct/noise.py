@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dpdistinct.digits import context, quotient
@@ -82,16 +83,8 @@ class OpenDPSampler:
         and the exponential mechanism (under its concentrated one). Both are epsilon-DP with this
         scale; the factor two is needed, because the scores are not monotone.
         """
-        from opendp.domains import atom_domain, vector_domain
-        from opendp.measurements import make_noisy_max
-        from opendp.measures import max_divergence, zero_concentrated_divergence
-        from opendp.metrics import linf_distance
-
-        _enable()
-        space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
-        measure = max_divergence() if draw == "permute_and_flip" else zero_concentrated_divergence()
         scale = noise_scale(2 * sensitivity, epsilon)
-        return int(_call(lambda: make_noisy_max(*space, measure, scale=scale)(list(scores))))
+        return int(_call(lambda: _noisy_max(scale, draw)(list(scores))))
 
     def select_and_count(
         self,
@@ -134,6 +127,20 @@ class OpenDPSampler:
         space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
         scale = noise_scale(sensitivity, epsilon)
         return [int(x) for x in _call(lambda: make_laplace(*space, scale=scale)(list(values)))]
+
+
+@lru_cache(maxsize=8)
+def _noisy_max(scale: float, draw: Draw) -> Any:
+    """OpenDP's measurement, which depends on nothing private and is made once for a thousand groups."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence, zero_concentrated_divergence
+    from opendp.metrics import linf_distance
+
+    _enable()
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    measure = max_divergence() if draw == "permute_and_flip" else zero_concentrated_divergence()
+    return make_noisy_max(*space, measure, scale=scale)
 
 
 def noise_scale(sensitivity: int, epsilon: Fraction) -> float:

@@ -50,7 +50,7 @@ class Query:
     @property
     def counted(self) -> str:
         """What is counted, in the words of the one who asked."""
-        return ", ".join(self.element)
+        return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element)
 
     def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
         """JSON values that are equal for equal questions, and hold no text of the query.

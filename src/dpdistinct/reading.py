@@ -56,7 +56,12 @@ def read(
     left out; header=False, then columns are numbers from 1 on; quotes=False, where the program that
     wrote the file knows none. `check` shows what a file needs.
     memory_limit (such as "1GB") is what DuckDB may use; what exceeds it goes to a private folder in
-    temp_directory, which is deleted at the end.
+    temp_directory, which is deleted at the end. threads: all cores by default.
+
+    >>> import duckdb
+    >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> read(visits, person="who", element="page").elements  # exact: NOT private
+    900
     """
     if isinstance(data, Contributions):
         refuse_for_contributions(

@@ -6,7 +6,9 @@ numbers, and NOT private.
 
 from __future__ import annotations
 
+import html
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,15 +18,16 @@ import numpy as np
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
+from dpdistinct.errors import ParameterError, shown
 from dpdistinct.joint import STEPS, joint_margin
 from dpdistinct.mechanisms import Answer, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
-from dpdistinct.parameters import Mechanism, Method, Parameters, check_parameters
+from dpdistinct.parameters import MAX_BOUND, Mechanism, Method, Number, Parameters, check_parameters
 from dpdistinct.reading import curve_of
 
 OwnMechanism = Callable[[Curve, Parameters, Sampler], Answer]
 NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
-FOREVER = 2**62  # a bound that binds nobody
+BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,23 @@ class Plan:
     chosen_margin: int  # the same when "joint" has chosen the bound
 
 
-def plan(*, epsilon: Fraction, beta: Fraction, bounds: Sequence[int]) -> list[Plan]:
-    """Noise and margin for each bound. Needs no data."""
+def plan(*, epsilon: Number = 1.0, beta: Number = 0.05, bounds: Sequence[int] = BOUNDS) -> list[Plan]:
+    """What to expect of an answer: noise and margin for each limit per person. Needs no data, costs nothing.
+
+    epsilon, beta: as for count_distinct. bounds: the limits, that is how many elements one person may account
+    for. An answer is about `chosen_margin` too low, and what people hold above the limit is lost on top.
+
+    >>> [row] = plan(epsilon=1, bounds=[10])
+    >>> row.noise, row.margin, row.chosen_margin
+    (10.0, 23, 24)
+    """
+    parameters = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
+    )
+    for bound in bounds:
+        if isinstance(bound, bool) or not isinstance(bound, int) or not 1 <= bound <= MAX_BOUND:
+            raise ParameterError(f"bound must lie in [1, 2**31], got {shown(bound)}")
+    epsilon, beta = parameters.epsilon, parameters.beta
     return [
         Plan(
             bound=bound,
@@ -108,12 +126,58 @@ class Exploration:
     bounds: list[AtBound]
     expected: list[Expected]
 
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """NOT private: the curves and how the mechanisms would do, as a .png or .svg file."""
+        from dpdistinct.plots import check_plot_path, plot_exploration
+
+        check_plot_path(path)
+        plot_exploration(self, path)
+
+    def _repr_html_(self) -> str:
+        kept = _html_table(
+            ("limit per person", "matching", "greedy", "sampling", "margin"),
+            [
+                (
+                    f"{row.bound:,}",
+                    *(f"{row.kept[method]:,}" for method in get_args(Method)),
+                    f"{row.margin:,}",
+                )
+                for row in self.bounds
+            ],
+        )
+        expected = _html_table(
+            ("mechanism", "lower bound", "below the truth", "at most the truth", "limit per person"),
+            [
+                (
+                    row.mechanism,
+                    f"{row.lower_bound:,.0f}",
+                    f"{row.loss:.2%}",
+                    f"{row.holds:.1%}",
+                    "" if row.bound is None else f"{row.bound:,.0f}",
+                )
+                for row in self.expected
+            ],
+        )
+        return (
+            f"<p><strong>{NOT_PRIVATE}</strong></p>"
+            f"<p>{self.people:,} people, {self.elements:,} distinct elements, {self.pairs:,} distinct pairs. "
+            f"Elements kept when each person may account for so many:</p>{kept}"
+            f"<p>Medians of simulated releases at epsilon {self.epsilon:g}, beta {self.beta:g}:</p>{expected}"
+            f"<p><strong>{NOT_PRIVATE}</strong></p>"
+        )
+
+
+def _html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
 
 def explore(
     contributions: Contributions,
     *,
-    epsilon: Fraction,
-    beta: Fraction,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
     releases: int = 100,
     progress: Callable[[str], None] = lambda _: None,
     mechanisms: Mapping[str, OwnMechanism] | None = None,
@@ -123,6 +187,10 @@ def explore(
     mechanisms: more of them, by name: functions of (curve, parameters, sampler) that return an Answer
     (docs/walks/researcher.md). parameters.mechanism is "sharp" for them and means nothing.
     """
+    checked = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
+    )
+    epsilon, beta = checked.epsilon, checked.beta
     curves: dict[Method, Curve] = {}
     for method in get_args(Method):
         progress(f"solving: {method}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import InputError, ParameterError, shown
+from dpdistinct.errors import NO_ROOM, InputError, ParameterError, is_full_disk, shown
 
 
 class ArrowStream(Protocol):
@@ -34,7 +34,7 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
     except InputError as error:
         failure: BaseException = error
     except Exception as error:
-        failure = InputError(_core.FAILED)
+        failure = InputError(NO_ROOM if is_full_disk(error) else _core.FAILED)
         if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
             failure = KeyboardInterrupt()
     else:

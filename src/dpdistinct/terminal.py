@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from dpdistinct.cli_common import say
 from dpdistinct.wording import odds, plain
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ LIMIT = "The limit per person is how many elements one person may account for (`
 def print_plan(rows: list[Plan], parameters: Parameters) -> None:
     """What the words mean, then noise and margin for each limit, then what epsilon means."""
     epsilon = float(parameters.epsilon)
-    typer.echo(
+    say(
         f"{LIMIT}\nThe answer is a noisy count minus a margin for the noise: at most the truth with "
         f"probability {float(1 - parameters.beta):.6g}.\n"
     )
@@ -46,7 +47,7 @@ def print_plan(rows: list[Plan], parameters: Parameters) -> None:
     for row in rows:
         table.add_row(f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
     print_table(table)
-    typer.echo(
+    say(
         "So an answer is about its margin too low, and what people hold above the limit is lost on top.\n"
         f"epsilon {plain(epsilon)}: {odds(epsilon)}."
     )
@@ -60,18 +61,18 @@ def print_exploration(found: Exploration) -> None:
     typer.echo(
         f"{found.people:,} people, {found.elements:,} distinct elements, {found.pairs:,} distinct pairs.\n"
     )
-    typer.echo(
+    say(
         f"{LIMIT}\nHow many elements each method keeps at a limit, how many matching loses, and the margin "
-        "that is\nsubtracted for the noise:\n"
+        "that is subtracted for the noise:\n"
     )
     table = new_table("limit per person", "matching", "greedy", "sampling", "lost by matching", "margin")
     for row in found.bounds:
         kept = (f"{row.kept[m]:,}" for m in ("matching", "greedy", "sampling"))
         table.add_row(f"{row.bound:,}", *kept, f"{row.bias['matching']:,}", f"{row.margin:,}")
     print_table(table)
-    typer.echo(
-        "What each mechanism would answer (medians of simulated releases): the lower bound, how far it is\n"
-        "below the truth (loss), how far the noisy count is off (error), how often the lower bound is at\n"
+    say(
+        "What each mechanism would answer (medians of simulated releases): the lower bound, how far it is "
+        "below the truth (loss), how far the noisy count is off (error), how often the lower bound is at "
         "most the truth (right), and the limit per person it chose:\n"
     )
     table = new_table("mechanism", "lower bound", "loss", "error", "right", "limit")

@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.errors import ColumnError, FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.group_lists import GroupList
 from dpdistinct.layout import BY_NAME
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
@@ -25,6 +26,7 @@ from dpdistinct.sources.columns import find_columns
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
+    from dpdistinct.sources.duck import Relation
     from dpdistinct.sources.text import CsvFiles, JsonLines
 
 DATABASE_URLS = ("postgresql://", "postgres://")
@@ -106,6 +108,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         with postgresql(places[0], query) as database, _grouped(database, query, resources) as ready:
             yield ready
         return
+    for place in places:
+        _refuse_elsewhere(place)
     paths = [path for place in places for path in _matches(place)]
     suffix = kind_of(paths, query)
     if query.layout.for_csv and suffix not in CSV_SUFFIXES:
@@ -140,9 +144,28 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         )
     else:
         raise FileError(
-            f"{file_name(paths[0])} has no known ending (.csv, .tsv, .jsonl, .parquet, .duckdb, .sqlite); "
-            "say what it is: --format csv, or format='csv'; there are csv, tsv, jsonl and parquet"
+            f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or "
+            ".sqlite, or say what it is: --format csv, tsv, jsonl or parquet"
         )
+
+
+def _refuse_elsewhere(place: str) -> None:
+    """What is no file of this machine. An address is not shown: it may hold a password."""
+    if place == "-":
+        raise FileError(
+            "standard input is not read, because its kind is not known and a file may be read twice; save "
+            "it first: cat > rows.csv"
+        )
+    scheme, mark, _ = place.partition("://")
+    if not mark or os.path.exists(place):
+        return
+    if scheme.lower() in ("http", "https", "ftp"):
+        raise FileError(f"{scheme}:// is not fetched; download the file first: curl -O URL")
+    if scheme.lower() in ("s3", "s3a", "gs", "abfs", "abfss", "hdfs"):
+        raise FileError(
+            f"{scheme}:// is read by Spark alone (engine spark); else copy the file to this machine first"
+        )
+    raise FileError(f"{short(scheme)}:// is not known here; name a file, or a postgresql:// database")
 
 
 @contextmanager
@@ -155,16 +178,26 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
             "columns must be named for sql over JSON lines and files without a header: "
             "columns=['user', 'url'], or --column user --column url"
         )
-    source = TextSource(text_files(paths, suffix, query, resources))
-    files = source.files
+    files = text_files(paths, suffix, query, resources)
+    source = TextSource(files)
     if query.sql is None and not query.group_by:
         yield source
         return
     columns = list(query.columns) or files.columns
     if query.sql is None:
         columns = list(dict.fromkeys(source.find(query)))
+        if len({name.lower() for name in columns}) < len(columns):  # DuckDB's names know no case
+            raise ColumnError(
+                "columns whose names differ in case alone cannot be counted by group; rename one"
+            )
     of_text = {"text": True, "exact_names": source.exact_names}
-    with _selected(files.values(columns), columns, query, resources, **of_text) as selected:
+    by_duckdb = partial(_selected, files.values(columns), columns, query, resources, **of_text)
+    if query.sql is None and isinstance(query.groups, GroupList):
+        from dpdistinct.sources.text_groups import GroupedText
+
+        yield GroupedText(files, by_duckdb)
+        return
+    with by_duckdb() as selected:
         yield selected
 
 
@@ -186,7 +219,7 @@ def text_files(paths: list[str], suffix: str, query: Query, resources: Resources
 @contextmanager
 def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
-) -> Iterator[Source]:
+) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
     from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
 

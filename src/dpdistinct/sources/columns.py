@@ -48,7 +48,7 @@ def find_column(name: str, columns: list[str], text: bool) -> str:
         raise ColumnError(f"no column {asked}; did you mean {', '.join(repr(known[c]) for c in close)}?")
     if text:  # where the header was forgotten, its names are a row
         raise ColumnError(
-            f"no column {asked}, and none with a name like it; is the first line a header, and does "
-            "--delimiter fit? `dpdistinct check FILE` shows the columns"
+            f"no column {asked}, and none with a name like it; is the first line a header "
+            "(--no-header), and does --delimiter fit? `dpdistinct check FILE` shows the columns"
         )
     raise ColumnError(f"no column {asked}; there are {', '.join(map(repr, columns[:8])) or 'none'}")

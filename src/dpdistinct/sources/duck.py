@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, constant_error, file_name
-from dpdistinct.group_lists import GroupList, check_labels, label_sql
+from dpdistinct.group_lists import Every, GroupList, check_labels, day_sql, first_day, label_sql
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column
@@ -58,8 +58,7 @@ class Relation:
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
         people, elements, groups = map(len, sides)
-        numbers = [_core.label_key(label) for label in labels]
-        return _RelationKeys(values, people, elements, groups, numbers, bits)
+        return _RelationKeys(values, people, elements, groups, labels, bits, self._label_keys(query))
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""
@@ -101,12 +100,34 @@ class Relation:
             [duckdb_form(name, kinds[name]).format(quoted(name)) for name in side]
             for side in chosen(query, self)
         )
-        labels = []
+        return people, elements, [sql for sql, _ in self._labels(query)]
+
+    def _labels(self, query: Query) -> list[tuple[str, Every | None]]:
+        """SQL for each column of the group: its label, or the first day of a listed period of this kind."""
+        result: list[tuple[str, Every | None]] = []
         for i, asked in enumerate(query.group_by):
             name = find_column(asked, self.columns, self.text)
+            kind = self._kinds()[name].id
             every = query.groups.every[i] if isinstance(query.groups, GroupList) else query.every
-            labels.append(label_sql(quoted(name), kinds[name].id, every))
-        return people, elements, labels
+            label = label_sql(quoted(name), kind, every)
+            day = None if every is None or query.groups == "unknown" else day_sql(quoted(name), kind, every)
+            result.append((label, None) if day is None else (day, every))
+        return result
+
+    def _label_keys(self, query: Query) -> list[int]:
+        """The keys of listed groups some of whose columns are first days; none if all are labels."""
+        rules = [every for _, every in self._labels(query)]
+        if not isinstance(query.groups, GroupList) or not any(rules):
+            return []
+        return [
+            _core.label_key_of(
+                [
+                    text if every is None else first_day(text, every)
+                    for text, every in zip(label, rules, strict=True)
+                ]
+            )
+            for label in query.groups.labels
+        ]
 
 
 class _RelationKeys:
@@ -118,19 +139,20 @@ class _RelationKeys:
         people: int,
         elements: int,
         groups: int,
-        labels: list[int],
+        labels: Sequence[tuple[str, ...]],
         bits: int,
+        label_keys: list[int],
     ) -> None:
         places = list(range(people + elements + groups))
         self._values = values
         self._places = places[:people], places[people : people + elements], places[people + elements :]
-        self._labels, self._bits = labels, bits
+        self._groups = labels, bits, label_keys
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()  # without it, whoever asks would run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _core.key_stream(self._values.__arrow_c_stream__(), *self._places, self._labels, self._bits)
+        return _core.key_stream(self._values.__arrow_c_stream__(), *self._places, *self._groups)
 
 
 @contextmanager

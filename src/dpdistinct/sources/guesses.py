@@ -9,6 +9,7 @@ import codecs
 import re
 from dataclasses import dataclass, replace
 
+from dpdistinct.errors import FileError, file_name
 from dpdistinct.layout import WHITESPACE, Format, Layout, fields_of
 from dpdistinct.sources.blocks import blocks_of, reading
 from dpdistinct.sources.headers import UTF8_MARK, UTF16_MARKS, delimiter_of
@@ -60,6 +61,8 @@ def look_at_format(path: str) -> Format:
         start = next(blocks_of(path, "utf-8"), b"")
     if start.startswith(b"PAR1"):
         return "parquet"
+    if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise FileError(f"{file_name(path)} looks like an Excel or ZIP file; save the rows as CSV or Parquet")
     return "jsonl" if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{") else "csv"
 
 
@@ -69,7 +72,8 @@ def look_at_layout(path: str, layout: Layout, encoding: str, asked: list[str], f
     asked: the columns in question; first: the delimiter that the name suggests.
     """
     lines = _first_lines(path, encoding)
-    if layout.comment is None and lines:
+    is_header = bool(asked) and bool(lines) and all(name.lower() in lines[0].lower() for name in asked)
+    if layout.comment is None and lines and not is_header:
         found = next((prefix for prefix in COMMENTS if lines[0].startswith(prefix)), None)
         layout = replace(layout, comment=found)
     rows = [line for line in lines if line and not (layout.comment and line.startswith(layout.comment))]

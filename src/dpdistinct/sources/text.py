@@ -68,7 +68,7 @@ class TextSource:
     text = True
 
     def __init__(self, files: CsvFiles | JsonLines) -> None:
-        self.files = files
+        self._files = files
         self.columns = files.columns
         self.exact_names = isinstance(files, JsonLines)
 
@@ -76,7 +76,7 @@ class TextSource:
         self._sides(query)
 
     def keys(self, query: Query) -> KeyStream:
-        return self.files.keys(*self._sides(query))
+        return self._files.keys(*self._sides(query))
 
     def find(self, query: Query) -> list[str]:
         """Every column of the question."""
@@ -88,13 +88,15 @@ class TextSource:
 
     def find_name(self, name: str) -> str:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
-        if self.exact_names or (self.files.numbered and NUMBER.fullmatch(name)):
+        if self.exact_names or (self._files.numbered and NUMBER.fullmatch(name)):
             return name
-        if self.files.numbered and name.lower() not in map(str.lower, self.columns):
+        if self._files.numbered and name.lower() not in map(str.lower, self.columns):
             raise ColumnError(
                 f"no column {shown(name)}; without a header, columns are numbers from 1, "
                 "or have the names that `columns` gives them, in order"
             )
+        if NUMBER.fullmatch(name) and name not in self.columns:
+            raise ColumnError(f"no column {name}; columns have numbers where there is no header: --no-header")
         return find_column(name, self.columns, self.text)
 
 
@@ -129,6 +131,15 @@ class _TextFiles:
         """The keys of the rows in which none of these columns is NULL."""
         who, what = map(self._columns, (people, elements))
         return KeyStream(lambda: _core.text_keys(self._sources(), self._layout, who, what, self._threads))
+
+    def grouped_keys(self, people: list[str], elements: list[str], groups: list[str], **by: Any) -> KeyStream:
+        """The same by group: the keys of people and of pairs of group and element, of listed groups alone."""
+        who, what, where = map(self._columns, (people, elements, groups))
+        return KeyStream(
+            lambda: _core.text_keys(
+                self._sources(), self._layout, who, what, self._threads, groups=where, **by
+            )
+        )
 
     def _values(self, columns: list[str]) -> TextStream:
         asked = self._columns(columns)

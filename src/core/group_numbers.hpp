@@ -1,0 +1,74 @@
+// The groups of the public list, found by the keys of their labels.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "key_batch.hpp"
+#include "xxh64.hpp"
+
+namespace dpdistinct {
+
+using Label = std::vector<std::string>;  // a text for each column of the group
+
+// The hash that the columns of a label are added to, one after the other.
+inline std::uint64_t label_salt() {
+    constexpr std::string_view kSalt = "group";
+    return xxh64(kSalt.data(), kSalt.size(), 42);
+}
+
+inline std::uint64_t with_label(std::uint64_t hash, const Label& label) {
+    for (const std::string& text : label) hash = xxh64(text.data(), text.size(), hash);
+    return hash;
+}
+
+inline std::uint64_t label_key(const Label& label) { return with_label(label_salt(), label); }
+
+// What is counted is the pair of group and element. Its key is the hash of both, with the number of the
+// group in the list in the low bits.
+struct Group {
+    static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+    std::uint64_t label = 0, number = kNone;
+    std::uint64_t pair = 0;  // the hash that the element is added to
+};
+
+// An open-addressing table: keys of labels are hashes and spread well.
+class GroupNumbers {
+   public:
+    GroupNumbers() = default;
+    // The i-th label has the number i; `bits` low bits of a pair's key hold it. A group is found by its key, which is
+    // that of the label unless `keys` has others: columns may have other forms of the same labels.
+    GroupNumbers(const std::vector<Label>& labels, int bits, const std::vector<std::uint64_t>& keys = {})
+        : low_bits_((std::uint64_t{1} << bits) - 1), slots_(std::bit_ceil(2 * labels.size() + 1)) {
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            const std::uint64_t key = keys.empty() ? label_key(labels[i]) : keys.at(i);
+            Group& slot = slots_[place(key)];
+            if (slot.number == Group::kNone) slot = {key, i, with_label(salt_hash(1), labels[i])};
+        }
+    }
+
+    // The group whose label has this key; null if it is not listed.
+    const Group* find(std::uint64_t label) const {
+        const Group& slot = slots_[place(label)];
+        return slot.number == Group::kNone ? nullptr : &slot;
+    }
+
+    std::uint64_t key(const Group& group, std::uint64_t pair) const { return (pair & ~low_bits_) | group.number; }
+
+   private:
+    // Where the label is, or the free place where it would be: fewer than half of them are taken.
+    std::size_t place(std::uint64_t label) const {
+        std::size_t at = label & (slots_.size() - 1);
+        while (slots_[at].number != Group::kNone && slots_[at].label != label) at = (at + 1) & (slots_.size() - 1);
+        return at;
+    }
+
+    std::uint64_t low_bits_ = 0;
+    std::vector<Group> slots_{Group{}};
+};
+
+}  // namespace dpdistinct

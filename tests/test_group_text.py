@@ -1,0 +1,218 @@
+"""Groups of text files: the core's tokenizer and DuckDB give every row the same group and the same keys."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dpdistinct import ColumnError, _core, count_distinct_by
+from dpdistinct.group_lists import GroupList
+from dpdistinct.groups import group_bits
+from dpdistinct.query import Query, check_query, group_query
+from dpdistinct.resources import check_resources
+from dpdistinct.sources import open_source
+from dpdistinct.sources.text_groups import GroupedText
+
+RESOURCES = check_resources(threads=2)
+Keys = Counter[tuple[int, int]]
+
+
+def question(**how: Any) -> Query:
+    return group_query(check_query(person="user", element="site"), **how)
+
+
+@contextmanager
+def opened(path: Path, query: Query) -> Iterator[GroupedText]:
+    with open_source(path, query, RESOURCES) as source:
+        assert isinstance(source, GroupedText)
+        source.check(query)
+        yield source
+
+
+def keys_of(stream: Any) -> Keys:
+    table = pa.RecordBatchReader.from_stream(stream).read_all()
+    return Counter(zip(table["person"].to_pylist(), table["element"].to_pylist(), strict=True))
+
+
+def both_ways(path: Path, query: Query) -> tuple[list[Keys], Keys]:
+    """The keys that the tokenizer makes, with what it leaves to DuckDB if there is any; and all by DuckDB."""
+    assert isinstance(query.groups, GroupList)
+    labels, bits = query.groups.labels, group_bits(len(query.groups))
+    with opened(path, query) as source:
+        with source.grouped_parts(query, labels, bits, RESOURCES) as parts:
+            ours = [keys_of(part) for part in parts]
+        with source._by_duckdb() as relation:
+            return ours, keys_of(relation.keys(query, labels, bits))
+
+
+HOSTILE = [
+    "DE", "de", "DE ", " DE", "", '"DE"', '""', '"D""E"', '"DE"X', "DE\0", "\udcc0DE", "D\xe9", "De\u0301",
+    "\\xc0DE", '"DE,FR"', '"DE\nFR"', '"DE\r\nFR"', "null", "NULL", "true", "1", "01", "1.0", "x" * 5000,
+    b"\xed\xa0\x80", b"\xff\xfe", b"DE\xff",
+]  # fmt: skip
+LISTED = [
+    "DE",
+    "",
+    'D"E',
+    "DEX",
+    "DE\0",
+    "Dé",
+    "De\u0301",
+    "\\xc0DE",
+    "DE,FR",
+    "DE\nFR",
+    "null",
+    "1",
+    "\\xff\\xfe",
+]
+
+
+def csv_of(fields: list[Any], path: Path, row_end: bytes = b"\n") -> Path:
+    rows = [
+        field if isinstance(field, bytes) else field.encode("utf-8", "surrogateescape") for field in fields
+    ]
+    lines = [b"user,country,day,site", *(b"u%d,%b,%b,s" % (i, row, row) for i, row in enumerate(rows)), b"u"]
+    path.write_bytes(row_end.join(lines))
+    return path
+
+
+@pytest.mark.parametrize("row_end", [b"\n", b"\r\n", b"\r"])
+def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: bytes, tmp_path: Path) -> None:
+    path = csv_of(HOSTILE * 3, tmp_path / "hostile.csv", row_end)
+    for how in (
+        {"group_by": "country", "groups": LISTED},
+        {"group_by": ["country", "day"], "groups": {"country": LISTED, "day": LISTED[:5]}},
+        {"group_by": ["user", "site"], "groups": {"user": ["u1", "u2", "u500"], "site": ["s", "t"]}},
+    ):
+        (ours,), theirs = both_ways(path, question(**how))
+        assert ours == theirs
+        assert ours
+
+
+def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_json(tmp_path: Path) -> None:
+    values = [
+        "DE",
+        "de",
+        "",
+        None,
+        1,
+        1.5,
+        True,
+        {"DE": 1},
+        ["DE"],
+        "D\u00e9",
+        "\ud800",
+        "DE\0",
+        'D"E',
+        "null",
+    ]
+    path = tmp_path / "hostile.jsonl"
+    lines = [json.dumps({"user": i, "country": value, "site": "s"}) for i, value in enumerate(values)]
+    lines += ['{"user": 1, "site": 2}', '{"user": 1, "country": "FR", "country": "DE", "site": 3}', "{"]
+    path.write_text("\n".join(lines))
+    listed = [*LISTED, "true", "1.5", "\\ud800", '{"DE": 1}']
+    (ours,), theirs = both_ways(path, question(group_by="country", groups=listed))
+    assert ours == theirs
+    assert ours.total() == 12
+
+
+def mutated(count: int) -> list[str]:
+    """Dates and times with a character or two changed, added or left out."""
+    dice = random.Random(4)
+    plain = ["2024-02-29", "2024-12-31 23:59:59", "2023-01-01T00:00:00Z", "2024-03-05 16:00:00.123456",
+             "2024-03-05T16:00:00.5Z", "1999-10-10 10:10:10", "2100-02-28"]  # fmt: skip
+    found = [*plain, "infinity", "epoch", "2024-3-5", "2024/03/05", "20240305", "2024-03-05+02", "2024-02-30",
+             "2024-03-05 24:00:00", "2024-03-05 23:59:60", "2024-03-05 23:30:00-05:00", "2024-03-05 BC",
+             "2024-03-05 16:00:00.1234567", "294247-01-10", "0000-00-00", "٢٠٢٤-٠٣-٠٥"]  # fmt: skip
+    while len(found) < count:
+        text = list(dice.choice(plain))
+        for _ in range(dice.choice([1, 1, 2])):
+            place = dice.randrange(len(text) + 1)
+            text[place : place + dice.choice([0, 1, 1])] = dice.choice(["", *"0123456789-- ::.TZ+zt"])
+        found.append("".join(text))
+    return found
+
+
+RANGES = {
+    "day": "2022-01-01..2025-12-31",
+    "week": "1990-W01..2101-W01",
+    "month": "1990-01..2101-12",
+    "year": "1001..9998",
+}
+
+
+@pytest.mark.parametrize("every", RANGES)
+def test_whatever_text_is_a_date_lies_in_the_period_that_duckdb_says(every: Any, tmp_path: Path) -> None:
+    query = question(group_by="day", groups=RANGES[every], every=every)
+    path = csv_of(mutated(3000), tmp_path / "dates.csv")
+    ours, theirs = both_ways(path, query)
+    assert len(ours) == 2  # DuckDB was needed
+    assert set(ours[0]) < set(theirs) == set(ours[1])
+    assert len(ours[0]) > 100
+
+
+@pytest.mark.parametrize("every", RANGES)
+def test_plain_dates_need_no_duckdb(every: Any, tmp_path: Path) -> None:
+    days = [date(2022, 1, 1) + timedelta(days=i) for i in range(-8_000, 30_000, 7 if every == "week" else 5)]
+    days += [date(year, month, day) for year in range(1001, 9999, 37) for month, day in ((1, 1), (12, 31))]
+    times = ["", " 00:00:00", "T23:59:59Z", " 12:00:00.25"]
+    texts = [f"{day}{times[i % 4]}" for i, day in enumerate(days)]
+    query = question(group_by="day", groups=RANGES[every], every=every)
+    (ours,), theirs = both_ways(csv_of(texts, tmp_path / "plain.csv"), query)
+    assert ours == theirs
+    assert len(ours) > 100
+
+
+def test_one_odd_date_changes_the_groups_of_no_other_row(tmp_path: Path) -> None:
+    query = question(
+        group_by=["country", "day"],
+        groups={"country": ["2024-03-05"], "day": "2024-01..2024-12"},
+        every="month",
+    )
+    plain = csv_of(["2024-03-05"] * 100, tmp_path / "plain.csv")
+    odd = csv_of(["2024-03-05"] * 100 + ["5 March 2024", "2024-3-5"], tmp_path / "odd.csv")
+    (before,), _ = both_ways(plain, query)
+    after, _ = both_ways(odd, query)
+    assert set(before) == set(after[0] + after[1])
+
+
+def test_what_duckdb_would_refuse_is_refused_whatever_the_dates_are(tmp_path: Path) -> None:
+    path = tmp_path / "names.jsonl"
+    path.write_text('{"user": 1, "day": "2024-03-05", "Day": "x"}\n')
+    with pytest.raises(ColumnError, match="differ in case alone"):
+        count_distinct_by(
+            path, person="user", element="Day", group_by="day", groups="2024-01..2024-12", every="month"
+        )
+    with pytest.raises(ColumnError, match="no column 'dya'; did you mean 'day'"):
+        count_distinct_by(
+            csv_of([], tmp_path / "a.csv"), person="user", element="site", group_by="dya", groups=["DE"]
+        )
+
+
+@pytest.mark.parametrize("block", [1, 1000, 1 << 20])
+def test_groups_are_the_same_in_blocks_of_any_size(block: int, tmp_path: Path) -> None:
+    dice = random.Random(9)
+    rows = [dice.choice(["DE", "FR", "US", '"D""E"', "", "2024-03-05"]) for _ in range(2_000)]
+    path = csv_of(rows, tmp_path / "rows.csv")
+    query = question(group_by="country", groups=["DE", "US", 'D"E'])
+    assert isinstance(query.groups, GroupList)
+    by: dict[str, Any] = {
+        "every": [0],
+        "labels": query.groups.labels,
+        "bits": 2,
+    }
+    with opened(path, query) as source:
+        stream = source._files.grouped_keys(
+            ["user"], ["site"], ["country"], **by, others=_core.OtherDates(), block=block
+        )
+        ours = keys_of(stream)
+    assert ours == both_ways(path, query)[1]
