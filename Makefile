@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TESTS := $(VENV)/.tests-installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke clean
+.PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -94,6 +94,12 @@ $(STAMP): $(SOURCES)
 $(TESTS): $(STAMP)
 	@$(PIP) install "dpdistinct[test]"
 	@touch $@
+
+# The site, in build/site: open index.html. What is written from code first, then the pages.
+docs: $(TESTS)
+	@$(BIN)/python docs/generate_cli.py
+	@$(BIN)/python docs/generate_api.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 benchmark: $(TESTS)
 	@$(PIP) install "dpdistinct[benchmark,spark]"

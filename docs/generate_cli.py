@@ -35,8 +35,7 @@ variable, then the file.
 
 `dpdistinct --install-completion` makes bash, zsh or fish complete commands, options and choices.
 
-[inputs.md](inputs.md) says what can be read, [ledger.md](ledger.md) how a budget is kept, and
-[privacy.md](privacy.md) what is protected.
+See also: [inputs.md](inputs.md), [ledger.md](ledger.md), [privacy.md](privacy.md).
 """
 
 

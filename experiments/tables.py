@@ -1,9 +1,9 @@
 """The appendix tables and the summary: each row in three settings.
 
 "published": what reproduces the printed numbers (experiments/published.py). "proven": Algorithms 1
-and 2 as printed, mechanism "paper", at the same budget. "sharp": the default of dpdistinct, at the
-same budget. The count of the last two is the lower bound, the estimate is what it was before the
-margin; the printed counts have no margin.
+and 2 as printed, mechanism "paper", at the same budget. "sharp": the mechanism of that name at the
+same budget; the default of dpdistinct is now "joint". The count of the last two is the lower bound,
+the estimate is what it was before the margin; the printed counts have no margin.
 """
 
 from __future__ import annotations

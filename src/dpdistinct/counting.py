@@ -62,7 +62,7 @@ def count_distinct(
     same question about the same input is one request: asked again, it gets the stored answer, and
     nothing is spent. request_id tells apart requests that are to be paid for each; data_name is the
     name of data that are no files. series: later answers of one series use the limit per person that the
-    first one published, with all of epsilon for the count, so that they can be compared (docs/ledger.md).
+    first one published, with all of epsilon for the count, so that they can be compared (docs/series.md).
 
     >>> visits = Contributions.from_pairs([i % 500 for i in range(5000)], [i % 2000 for i in range(5000)])
     >>> release = count_distinct(visits, epsilon=1, beta=1e-9)

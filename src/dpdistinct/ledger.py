@@ -1,7 +1,7 @@
 """A privacy budget that cannot be overspent by accident.
 
 Only public things are kept: names of data sets, budgets, questions, which input they were asked of, and
-the answers that were released. docs/ledger.md has the protocol and its argument.
+the answers that were released. docs/ledger-protocol.md has the protocol and its argument.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Ledger:
     """Budgets of data sets in one SQLite file, for any number of processes and people at once.
 
     Guarantee: the costs of all answers ever returned for a data set sum to at most its budget, and a
-    request has one answer, whatever crashes when (docs/ledger.md; tests/test_ledger.py). This holds
+    request has one answer, whatever crashes when (docs/ledger-protocol.md; tests/test_ledger.py). This holds
     against accidents, not against somebody who edits the file or puts back an older one.
 
     `who` is the name in the history, where None stands for the user's name.

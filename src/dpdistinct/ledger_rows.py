@@ -3,7 +3,7 @@
 Each row carries a digest of its fields. The seal, a single row, holds the number of entries, the sum of
 all digests, and the digests of the rows that were written last. A change therefore costs the same however
 long the ledger is: the digests of the rows that change are taken out of the sum and put in again.
-docs/ledger.md says what damage is found when.
+docs/ledger-protocol.md says what damage is found when.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Draws docs/series.png: twelve monthly counts, the bound chosen anew each month, and as one series.
+"""Draws docs/pictures/series.png: twelve monthly counts, the bound chosen anew each month, and as one series.
 
-NOT PRIVATE: it shows the truth. The table is made up. Run: python docs/series.py
+NOT PRIVATE: it shows the truth. The table is made up. Run: python docs/pictures/series.py
 """
 
 from __future__ import annotations
