@@ -32,7 +32,7 @@ def stream_of(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
 
 
 def sorted_batch_of(rows: Rows) -> pa.RecordBatch:
-    """The rows by element, then by person, as greedy_curve_of_sorted wants them."""
+    """The rows by element, as greedy_curve_of_sorted wants them, then by person."""
     return batch_of(sorted(rows, key=lambda row: (row[1], row[0])))
 
 

@@ -185,8 +185,10 @@ def test_a_complete_graph_is_filled_evenly(method: str, people: int, elements: i
 @given(tables)
 def test_greedy_of_sorted_pairs_is_greedy(rows: list[Row]) -> None:
     most = naive.largest_holding(naive.table_of(rows)) + 1
-    streamed = greedy_curve_of_sorted(sorted_batch_of(rows))  # repeated rows stay in
-    assert streamed.values(most).tolist() == greedy_curve(contributions_of(rows)).values(most).tolist()
+    expected = greedy_curve(contributions_of(rows)).values(most).tolist()
+    for by_element in (rows, rows[::-1]):  # repeated rows stay in, and people are in any order
+        streamed = greedy_curve_of_sorted(batch_of(sorted(by_element, key=lambda row: row[1])))
+        assert streamed.values(most).tolist() == expected
 
 
 @given(tables, st.integers(1, 5))
@@ -213,11 +215,9 @@ def test_greedy_of_sorted_pairs_holds_when_all_people_fall_into_one_slot() -> No
     assert streamed.values(9).tolist() == greedy_curve(contributions_of(rows)).values(9).tolist()
 
 
-@pytest.mark.parametrize(
-    "rows", [[(1, 2), (1, 1)], [(2, 1), (1, 1)], [(1, 1), (2, 1), (1, 1)], [(0, 0), (0, 2**64 - 1), (0, 0)]]
-)
+@pytest.mark.parametrize("rows", [[(1, 2), (1, 1)], [(0, 0), (0, 2**64 - 1), (0, 0)]])
 def test_keys_that_fall_are_an_error(rows: list[Row]) -> None:
-    with pytest.raises(InputError, match="sorted by element key, then by person key"):
+    with pytest.raises(InputError, match="the pairs must be sorted by element key"):
         greedy_curve_of_sorted(batch_of(rows))
 
 
@@ -227,7 +227,7 @@ def test_keys_that_fall_between_batches_are_an_error() -> None:
 
 
 def test_rows_that_repeat_across_batches_count_once() -> None:
-    batches = [batch_of([(1, 1)]), batch_of([(1, 1), (2, 1)]), batch_of([(2, 1), (2, 2)])]
+    batches = [batch_of([(1, 1)]), batch_of([(2, 1), (1, 1)]), batch_of([(2, 1), (2, 2)])]
     assert greedy_curve_of_sorted(stream_of(batches)).values(2).tolist() == [2, 2]
 
 

@@ -24,7 +24,7 @@ LAYERS = [
     "mechanisms groups",
     "group_margins",
     "group_mechanisms release",
-    "sources.duck sources.text sources.headers sources.frames sources.sparkio",
+    "sources.duck sources.text sources.headers sources.frames sources.sparkio sources.sparkkeys",
     "sources.databases sources.spark sources.guesses sources.text_groups",
     "sources",
     "reading",

@@ -35,23 +35,19 @@ void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt
 }
 
 void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
-    if (any_) {
-        if (element < element_ || (element == element_ && person < person_)) throw NotSorted();
-        if (element == element_ && person == person_) return;
-    }
+    if (any_ && element < element_) throw NotSorted();
     if (any_ && element == element_) {
         const std::size_t before = keys_.size();
         const std::uint64_t best_key = keys_[best_];
         const std::size_t here = slot(person);
         if (keys_.size() != before) best_ = slot(best_key);  // the table has grown
-        if (loads_[here] < loads_[best_]) best_ = here;
+        if (loads_[here] < loads_[best_] || (loads_[here] == loads_[best_] && person < best_key)) best_ = here;
     } else {
         if (any_) give_to_best();
         best_ = slot(person);
     }
     any_ = true;
     element_ = element;
-    person_ = person;
 }
 
 void SortedGreedy::give_to_best() {

@@ -20,11 +20,12 @@ std::vector<std::uint32_t> greedy_loads(const Graph& graph, Interrupt& interrupt
 void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt);
 
 struct NotSorted : std::invalid_argument {
-    NotSorted() : std::invalid_argument("the pairs must be sorted by element key, then by person key") {}
+    NotSorted() : std::invalid_argument("the pairs must be sorted by element key") {}
 };
 
-// The same loads from a stream of pairs sorted by element key, then person key. Repeated pairs
-// are adjacent and count once. Holds one counter for each person and nothing else.
+// The same loads from a stream of pairs sorted by element key. The least loaded holder of an element
+// does not depend on the order of its holders, nor on repeated pairs. Holds one counter for each
+// person and nothing else.
 class SortedGreedy {
    public:
     SortedGreedy() { resize(1 << 10); }
@@ -50,8 +51,8 @@ class SortedGreedy {
     int shift_ = 0;
 
     bool any_ = false;
-    std::uint64_t element_ = 0, person_ = 0;  // the last pair
-    std::size_t best_ = 0;                    // the least loaded holder of the current element so far
+    std::uint64_t element_ = 0;  // of the last pair
+    std::size_t best_ = 0;       // the least loaded holder of the current element so far
 
     std::uint64_t group_mask_ = 0;
     std::optional<RoundCounts> counts_;

@@ -123,14 +123,14 @@ def greedy_curve(contributions: Contributions) -> Curve:
 
 
 def greedy_curve_of_sorted(*streams: ArrowStream) -> Curve:
-    """The same curve from Arrow streams of keys sorted by element, then by person.
+    """The same curve from Arrow streams of keys sorted by element; people may come in any order.
 
     Columns: person, then element, 64-bit integers. Several streams are one, in their order. Memory
     follows the people alone, so the table may be far larger than memory; whoever sorts it (DuckDB,
     Spark) may do so on disk. Unsorted keys raise InputError, and never give a wrong count.
 
     >>> import duckdb
-    >>> keys = "SELECT i % 3 AS person, i % 5 AS element FROM range(10) t(i) ORDER BY element, person"
+    >>> keys = "SELECT i % 3 AS person, i % 5 AS element FROM range(10) t(i) ORDER BY element"
     >>> greedy_curve_of_sorted(duckdb.sql(keys)).at(5)
     5
     """

@@ -175,7 +175,7 @@ def grouped_greedy_curve_of_parts(
     bits: int | None = None,
     one_group_per_person: bool = False,
 ) -> GroupedCurve:
-    """The same from streams of keys sorted by pair, then by person, made one after the other.
+    """The same from streams of keys sorted by pair, made one after the other.
 
     Memory follows the people, and groups times bounds. Unsorted input raises InputError. With
     one_group_per_person, whoever sorts must have left everybody the pairs of their first group alone.

@@ -12,7 +12,8 @@ from dpdistinct.query import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
 from dpdistinct.resources import Path, check_resources
-from dpdistinct.sources.spark import Progress, SparkSource
+from dpdistinct.sources.spark import SparkSource
+from dpdistinct.sources.sparkkeys import Progress
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
