@@ -1,5 +1,6 @@
 #include "greedy.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace dpdistinct {
@@ -35,19 +36,29 @@ void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt
 }
 
 void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
-    if (any_ && element < element_) throw NotSorted();
-    if (any_ && element == element_) {
+    if (element < last_) throw NotSorted();
+    last_ = element;
+    const std::size_t at = home(person);
+    __builtin_prefetch(&loads_[at], 1);
+    __builtin_prefetch(&keys_[at]);
+    Pair& place = waiting_[added_ % kAhead];
+    if (added_++ >= kAhead) offer(place);
+    place = {element, person};
+}
+
+void SortedGreedy::offer(const Pair& pair) {
+    if (any_ && pair.element == element_) {
         const std::size_t before = keys_.size();
         const std::uint64_t best_key = keys_[best_];
-        const std::size_t here = slot(person);
+        const std::size_t here = slot(pair.person);
         if (keys_.size() != before) best_ = slot(best_key);  // the table has grown
-        if (loads_[here] < loads_[best_] || (loads_[here] == loads_[best_] && person < best_key)) best_ = here;
-    } else {
-        if (any_) give_to_best();
-        best_ = slot(person);
+        if (loads_[here] < loads_[best_] || (loads_[here] == loads_[best_] && pair.person < best_key)) best_ = here;
+        return;
     }
+    if (any_) give_to_best();
     any_ = true;
-    element_ = element;
+    element_ = pair.element;
+    best_ = slot(pair.person);
 }
 
 void SortedGreedy::give_to_best() {
@@ -56,8 +67,10 @@ void SortedGreedy::give_to_best() {
 }
 
 std::vector<std::uint32_t> SortedGreedy::finish() {
+    for (std::size_t i = added_ - std::min(added_, kAhead); i < added_; ++i) offer(waiting_[i % kAhead]);
     if (any_) give_to_best();
     any_ = false;
+    added_ = 0;
     std::vector<std::uint32_t> loads;
     loads.reserve(used_);
     for (std::uint32_t load : loads_)
@@ -66,8 +79,7 @@ std::vector<std::uint32_t> SortedGreedy::finish() {
 }
 
 std::size_t SortedGreedy::slot(std::uint64_t person) {
-    // Fibonacci hashing: keys need not be uniform for the table to stay fast.
-    std::size_t at = (person * 0x9e3779b97f4a7c15) >> shift_;
+    std::size_t at = home(person);
     while (loads_[at] > 0 && keys_[at] != person) at = (at + 1) & (keys_.size() - 1);
     if (loads_[at] == 0) {
         if (2 * (used_ + 1) > keys_.size()) {
@@ -89,7 +101,7 @@ void SortedGreedy::resize(std::size_t slots) {
     shift_ = 64 - std::countr_zero(slots);
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if (loads[i] == 0) continue;
-        std::size_t at = (keys[i] * 0x9e3779b97f4a7c15) >> shift_;
+        std::size_t at = home(keys[i]);
         while (loads_[at] > 0) at = (at + 1) & (slots - 1);
         keys_[at] = keys[i];
         loads_[at] = loads[i];

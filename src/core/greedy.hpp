@@ -2,6 +2,7 @@
 // to its least loaded holder, ties to the smaller key (docs/proofs/curves.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "graph.hpp"
 #include "interrupt.hpp"
 #include "rounds.hpp"
+#include "sort.hpp"
 
 namespace dpdistinct {
 
@@ -41,7 +43,10 @@ class SortedGreedy {
 
    private:
     void resize(std::size_t slots);
+    // Fibonacci hashing: keys need not be uniform for the table to stay fast.
+    std::size_t home(std::uint64_t person) const { return (person * 0x9e3779b97f4a7c15) >> shift_; }
     std::size_t slot(std::uint64_t person);
+    void offer(const Pair& pair);  // to its person, who may be the least loaded holder so far
     void give_to_best();
 
     // An open-addressing table: loads_[slot] is the load plus one, or zero where it is free.
@@ -50,8 +55,14 @@ class SortedGreedy {
     std::size_t used_ = 0;
     int shift_ = 0;
 
+    // A pair waits for kAhead others, while the memory of its person's counter is fetched.
+    static constexpr std::size_t kAhead = 16;
+    std::array<Pair, kAhead> waiting_{};
+    std::size_t added_ = 0;
+    std::uint64_t last_ = 0;  // the element of the pair that was added last
+
     bool any_ = false;
-    std::uint64_t element_ = 0;  // of the last pair
+    std::uint64_t element_ = 0;  // the current element
     std::size_t best_ = 0;       // the least loaded holder of the current element so far
 
     std::uint64_t group_mask_ = 0;
