@@ -2,9 +2,10 @@
 
 Parquet files with 1e6 to 5e7 rows of string pairs, a local master, and for each the median of
   distinct   df.agg(count_distinct("element"))
-  pairs      df.distinct().count()
+  pairs      df.distinct().count() (up to 1e7 rows)
   greedy     dpdistinct.spark.greedy_curve: all of it, and the part of the driver alone
   matching   dpdistinct.spark.read and matching_curve (up to 1e7 rows)
+in turns, so that a busy moment hits everybody. CPU: of the JVM and of Python.
 
     python benchmarks/spark.py [--up-to 50000000] [--repeat 3]
 """
@@ -72,31 +73,46 @@ def matching(df: DataFrame) -> None:
     matching_curve(dpdistinct.spark.read(df, **SIDES))
 
 
-def median_seconds(work: Callable[[], object], repeat: int) -> float:
-    taken = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+class Clock:
+    """Wall time, and the CPU time of the JVM and of this process."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]
+        self._stat = Path(f"/proc/{pid}/stat")
+
+    def now(self) -> tuple[float, float]:
+        user, system = self._stat.read_text().rpartition(")")[2].split()[11:13]
+        jvm = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return time.perf_counter(), jvm + time.process_time()
 
 
 def measure(df: DataFrame, rows: int, repeat: int) -> list[str]:
     driver: list[float] = []
     work: dict[str, Callable[[], object]] = {
         "distinct": lambda: df.agg(count_distinct("element")).first(),
-        "pairs": lambda: df.distinct().count(),
         "greedy": lambda: greedy(df, driver),
     }
     if rows <= 10_000_000:
+        work["pairs"] = lambda: df.distinct().count()
         work["matching"] = lambda: matching(df)
     work["distinct"]()  # the JVM compiles, and the file gets into the cache
-    seconds = {name: median_seconds(call, repeat) for name, call in work.items()}
-    seconds["driver"] = statistics.median(driver)
+    clock = Clock(df.sparkSession)
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
+    for _ in range(repeat):
+        for name, call in work.items():
+            start = clock.now()
+            call()
+            taken[name].append(tuple(b - a for a, b in zip(start, clock.now(), strict=True)))  # type: ignore[arg-type]
+    seconds, cpu = (
+        {name: statistics.median(time[kind] for time in times) for name, times in taken.items()}
+        for kind in (0, 1)
+    )
     cells = [f"{rows:,}"]
-    for name in ("distinct", "pairs", "greedy", "driver", "matching"):
-        cells.append(f"{seconds[name]:.1f}" if name in seconds else "")
-    return [*cells, f"{seconds['greedy'] / seconds['distinct']:.1f}x"]
+    for name in ("distinct", "pairs", "greedy", "matching"):
+        cells.append(f"{seconds[name]:.1f} ({cpu[name]:.1f})" if name in work else "")
+    cells.insert(4, f"{statistics.median(driver):.1f}")
+    ratios = (times["greedy"] / times["distinct"] for times in (seconds, cpu))
+    return [*cells, *(f"{ratio:.1f}x" for ratio in ratios)]
 
 
 def main() -> None:
@@ -106,7 +122,18 @@ def main() -> None:
     options = parser.parse_args()
     spark = session()
     measure(spark.read.parquet(str(files(SIZES[0]))), SIZES[0], 1)  # warms up
-    print(head("rows", "distinct", "pairs", "greedy", "of that the driver", "matching", "greedy / distinct"))
+    print(
+        head(
+            "rows",
+            "distinct",
+            "pairs",
+            "greedy",
+            "of that the driver",
+            "matching",
+            "greedy / distinct",
+            "CPU",
+        )
+    )
     for rows in SIZES:
         if rows <= options.up_to:
             cells = measure(spark.read.parquet(str(files(rows))), rows, options.repeat)
