@@ -21,8 +21,9 @@ test-all: $(TESTS) lint test-spark
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
 test-spark: $(TESTS)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
-	@$(PIP) install "dpdistinct[spark]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py tests/test_group_spark.py
+	@$(PIP) install "dpdistinct[spark-connect]"
+	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py tests/test_group_spark.py \
+		tests/test_spark_connect.py
 
 lint: $(TESTS)
 	$(BIN)/ruff check .

@@ -353,6 +353,14 @@ def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) ->
         dpdistinct.spark.count_distinct(df, **SIDES)
     with pytest.raises(InputError, match="no column 'elements'; did you mean 'element'"):
         dpdistinct.spark.count_distinct(df, person="person", element="elements")
+    alike = spark.sql("SELECT 1 AS person, id AS element, 3 AS Element FROM range(7)")
+    with pytest.raises(InputError, match="differ from 'element' in case alone, which Spark takes for one"):
+        dpdistinct.spark.count_distinct(alike, **SIDES)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert dpdistinct.spark.read(alike, **SIDES).elements == 7
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
     with pytest.raises(ParameterError, match="df must be a DataFrame of a Spark session"):
         dpdistinct.spark.count_distinct([(1, 2)], **SIDES)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="temp_directory must be a folder to write to, got '/nowhere'"):
@@ -370,6 +378,8 @@ def test_too_many_pairs_for_the_driver_name_greedy_and_magnitudes(spark: SparkSe
     assert_tells_nothing(caught.value)
     assert dpdistinct.spark.read(df, **SIDES, memory_limit="10MB").pairs == 47_110
     dpdistinct.spark.count_distinct(df, **SIDES, memory_limit="1MB", method="greedy")
+    repeated = df.union(df).union(df)  # too many rows for the limit, but not too many pairs
+    assert dpdistinct.spark.read(repeated, **SIDES, memory_limit="2MB").pairs == 47_110
 
 
 def test_a_cluster_needs_a_place_that_all_can_reach(

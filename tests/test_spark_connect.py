@@ -33,6 +33,7 @@ import pyspark
 
 with warnings.catch_warnings(action="ignore"):  # of versions of pandas
     from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql.connect.logging import logger
     from pyspark.sql.connect.session import SparkSession
 
 import dpdistinct.spark
@@ -144,11 +145,16 @@ def failing(spark: SparkSession) -> DataFrame:
 
 @pytest.mark.parametrize("read", [dpdistinct.spark.greedy_curve, dpdistinct.spark.read])
 def test_an_error_of_the_server_is_not_quoted(
-    spark: SparkSession, read: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    read: Any,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(Exception, match=SECRET):  # so this test can fail
+    monkeypatch.setattr(logger, "disabled", False)  # as SPARK_CONNECT_LOG_LEVEL does
+    with pytest.raises(Exception, match=SECRET):
         failing(spark).collect()
-    capfd.readouterr()
+    assert SECRET in "".join(capfd.readouterr()) + caplog.text  # so this test can fail
     caplog.clear()
     with pytest.raises(InputError, match="Spark could not sort the keys or send them") as caught:
         read(failing(spark), **SIDES)
@@ -168,6 +174,9 @@ def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) ->
     assert_tells_nothing(caught.value)
     with pytest.raises(ParameterError, match="temp_directory does not apply to Spark Connect"):
         dpdistinct.spark.read(spark.range(3), person="id", element="id", temp_directory="/tmp")
+    alike = spark.sql("SELECT 1 AS person, 2 AS element, 3 AS Element")
+    with pytest.raises(ColumnError, match="differ from 'element' in case alone, which Spark takes for one"):
+        dpdistinct.spark.count_distinct(alike, **SIDES)
     many = spark.range(47_110).selectExpr("id % 100 AS person", "id AS element")
     with pytest.raises(InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*greedy"):
         dpdistinct.spark.count_distinct(many, **SIDES, memory_limit="1MB")

@@ -42,7 +42,8 @@ def count_distinct(
     method "greedy" is for tables of any size: the driver keeps one counter for each person.
     "matching" and "sampling" bring all distinct pairs to the driver, if they fit memory_limit
     (default 8GB). temp_directory: where the sorted keys are put for a while, reachable for the
-    executors and the driver, such as an hdfs:// or s3a:// address; not needed with a local master.
+    executors and the driver, such as an hdfs:// or s3a:// address; not needed with a local master, and
+    not used with Spark Connect, where the keys come through the connection.
     progress is called with the name of each step.
     """
     parameters = check_parameters(

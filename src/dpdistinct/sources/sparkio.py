@@ -170,7 +170,7 @@ def _session() -> SparkSession:
     """The session that is there, or a new one as Spark's own settings say: without any, on this machine."""
     home = os.environ.get("JAVA_HOME", "")
     remote = "SPARK_REMOTE" in os.environ  # then Java is the server's concern
-    if not remote and not shutil.which("java") and not os.access(f"{home}/bin/java", os.X_OK):
+    if not remote and not shutil.which("java") and not os.access(os.path.join(home, "bin", "java"), os.X_OK):
         raise InputError(
             "Spark needs Java 17 or newer, and there is none: install it (Debian: apt-get install "
             "default-jre-headless), or set JAVA_HOME"
