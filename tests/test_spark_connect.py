@@ -191,11 +191,15 @@ def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:
         time.sleep(2)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        dpdistinct.spark.greedy_curve(slow, **SIDES, progress=lambda step: at_work.set())
-    thread.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            dpdistinct.spark.greedy_curve(slow, **SIDES, progress=lambda step: at_work.set())
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
     done = threading.Event()  # the tasks above would keep both cores for hours
     threading.Thread(target=lambda: (spark.range(10).count(), done.set()), daemon=True).start()
     assert done.wait(60)
