@@ -25,10 +25,14 @@ STEPS = 2 * RESOLUTION
 """The count at bound l is taken in units of l / STEPS, so that one person moves it by STEPS."""
 
 JOINT_SHARE = Fraction(4, 5)  # of epsilon, the strength of the choice; privacy needs at most 0.828
-JOINT_COST: dict[Aim, int] = {"lower_bound": 10, "estimate": 8}  # of a unit of the bound, over epsilon
+JOINT_COST = 10  # of a unit of the bound, over epsilon
 JOINT_HEAD_START = Fraction(1, 2)  # of the cost, for equal bounds; falls to nothing at the reach
 JOINT_REACH = 6  # candidates within this factor of each other get a head start
 JOINT_PRIOR = Fraction(7, 5)  # bound l has the prior weight l^-JOINT_PRIOR
+JOINT_STRETCH: dict[Aim, Fraction] = {  # of the chosen bound, to the one that people are counted with
+    "lower_bound": Fraction(1),
+    "estimate": Fraction(7, 5),  # less than the step from any bound to the next
+}
 
 # Bounds grow by 7/4. One of eight grids is drawn, so that no number is just above a bound always.
 OFFSETS = 8
@@ -55,13 +59,13 @@ _FACTORS: dict[Aim, str] = {
         29 23.740, 30 24.770, 31 25.800, 32 26.829
     """,
     "estimate": """
-        0.25 1.061, 0.5 1.071, 0.75 1.088, 1 1.103, 1.25 1.120, 1.5 1.146, 1.75 1.168, 2 1.207,
-        2.25 1.252, 2.5 1.302, 2.75 1.358, 3 1.421, 3.25 1.489, 3.5 1.562, 3.75 1.641, 4 1.725,
-        4.25 1.824, 4.5 1.929, 4.75 2.039, 5 2.156, 5.5 2.417, 6 2.695, 6.5 3.007, 7 3.328,
-        7.5 3.667, 8 4.030, 8.5 4.411, 9 4.809, 9.5 5.203, 10 5.631, 11 6.526, 12 7.464,
-        13 8.434, 14 9.427, 15 10.436, 16 11.408, 17 12.429, 18 13.454, 19 14.481, 20 15.509,
-        21 16.538, 22 17.568, 23 18.598, 24 19.627, 25 20.657, 26 21.687, 27 22.715, 28 23.741,
-        29 24.772, 30 25.801, 31 26.831, 32 27.859
+        0.25 1.772, 0.5 1.816, 0.75 1.857, 1 1.895, 1.25 1.931, 1.5 1.966, 1.75 1.999, 2 2.040,
+        2.25 2.100, 2.5 2.160, 2.75 2.222, 3 2.285, 3.25 2.350, 3.5 2.417, 3.75 2.487, 4 2.558,
+        4.25 2.640, 4.5 2.728, 4.75 2.820, 5 2.917, 5.5 3.126, 6 3.359, 6.5 3.614, 7 3.890,
+        7.5 4.183, 8 4.494, 8.5 4.824, 9 5.171, 9.5 5.537, 10 5.921, 11 6.737, 12 7.612,
+        13 8.533, 14 9.491, 15 10.474, 16 11.475, 17 12.488, 18 13.509, 19 14.534, 20 15.563,
+        21 16.593, 22 17.624, 23 18.655, 24 19.687, 25 20.719, 26 21.751, 27 22.784, 28 23.816,
+        29 24.848, 30 25.880, 31 26.911, 32 27.942
     """,
 }
 COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
@@ -74,7 +78,8 @@ COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
 class JointRule:
     """All that "joint" knows before it sees the data, in the units of the scores."""
 
-    bounds: list[int]
+    bounds: list[int]  # to choose from
+    counted: list[int]  # for each of them, the bound of the count
     cost: int  # of one unit of the bound
     prior: list[int]  # of each bound, to be subtracted
     head_starts: NDArray[Any]  # of each pair of bounds
@@ -84,12 +89,12 @@ class JointRule:
 def joint_rule(aim: Aim, epsilon: Fraction, max_bound: int, offset: int) -> JointRule:
     """The public rule on the grid with this offset."""
     bounds = joint_grid(max_bound, offset)
-    cost = math.ceil(JOINT_COST[aim] * RESOLUTION / epsilon)
+    cost = math.ceil(JOINT_COST * RESOLUTION / epsilon)
     own = context(40, ROUND_CEILING)
     unit = JOINT_PRIOR * 2 * RESOLUTION / (JOINT_SHARE * epsilon)
     prior = [math.ceil(unit * Fraction(own.ln(Decimal(bound)))) for bound in bounds]
     starts = [[joint_head_start(cost, l, m) for m in bounds] for l in bounds]
-    return JointRule(bounds, cost, prior, np.array(starts, dtype=object))
+    return JointRule(bounds, joint_counted(aim, bounds), cost, prior, np.array(starts, dtype=object))
 
 
 def joint_grid(max_bound: int, offset: int) -> list[int]:
@@ -116,6 +121,16 @@ def full_grid(offset: int) -> list[int]:
             break
         grid.append(bound)
     return grid
+
+
+def joint_counted(aim: Aim, bounds: list[int]) -> list[int]:
+    """The bound of the count for each candidate: itself, or stretched.
+
+    For the estimate, a count with a larger bound than the one that can be chosen well is closer to
+    the truth. The two largest stay as they are: nothing exceeds max_bound, and the coverage needs
+    the next candidate on the grid of no max_bound (docs/proofs/joint.md, 5.5).
+    """
+    return [math.floor(JOINT_STRETCH[aim] * bound) for bound in bounds[:-2]] + bounds[-2:]
 
 
 def joint_head_start(cost: int, l: int, m: int) -> int:
