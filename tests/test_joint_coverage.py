@@ -215,3 +215,18 @@ def test_the_margin_holds_on_the_worst_curve_and_needs_its_factor() -> None:
     assert (found > 0.6 * betas).all()
     # Noise and choice are not independent, so ln(1 / 2 beta) would be too little.
     assert overshoots(WORST, 3000, law, [math.ceil(STEPS * math.log(50))])[0] > 1.2 * 0.01
+
+
+# For a count with a larger bound than the one chosen: bounds 7 and 12 are about as good, and what is
+# lost with 7 lies just above it, so that the count with 9 has nothing behind it.
+WORST_STRETCHED = Curve(np.array([0, 4, 7, 9]), np.array([0, 1000, 3000, 3060]))
+
+
+def test_the_stretched_count_holds_on_its_worst_curve_and_needs_its_own_factors() -> None:
+    law, betas = parameters("joint", "matching", "1", None, "estimate"), np.array(BETAS[:3], dtype=float)
+    found = overshoots(WORST_STRETCHED, 3060, law, margins_of(law)[:3])
+    assert (found <= betas).all()
+    assert (found > 0.8 * betas).all()
+    # The margins of a count with the chosen bound would be too little.
+    others = [joint_margin("lower_bound", law.epsilon, beta) for beta in BETAS[:3]]
+    assert (overshoots(WORST_STRETCHED, 3060, law, others) > 1.3 * betas).all()
