@@ -19,7 +19,7 @@ import dpdistinct.joint as rules
 from accuracy import joint, laplace_error, mean, oracle_loss
 from dpdistinct import Curve, matching_curve
 from dpdistinct.parameters import MAX_BOUND
-from kinds import is_heavy_tailed, token_sets, tuning
+from kinds import held_out, is_heavy_tailed, token_sets, tuning
 
 COSTS = (10, 8, 7, 6, 5, 4, 3)
 ESTIMATES = (("10", "1"), ("8", "1"), ("6", "1"), ("10", "6/5"), ("10", "7/5"), ("10", "7/4"))
@@ -56,8 +56,7 @@ def halves(ratios: dict[str, list[float]], curves: dict[str, Curve]) -> str:
     return " | ".join(cells)
 
 
-def main() -> None:
-    kinds = tuning()
+def gap_table(kinds: dict[str, Curve]) -> None:
     real = {name: matching_curve(table) for name, table in token_sets().items()}
     print("| cost | beta | kinds: heavy-tailed, most | others, most | " + " | ".join(real) + " |")
     print("|---" * (4 + len(real)) + "|")
@@ -65,20 +64,31 @@ def main() -> None:
         for cost in COSTS:
             with constants(str(cost), "7/5"):
                 gaps = {
-                    n: [joint(c, "1", beta)[0] / oracle_loss(c, "1", beta)] for n, c in (kinds | real).items()
+                    name: [joint(curve, "1", beta)[0] / oracle_loss(curve, "1", beta)]
+                    for name, curve in (kinds | real).items()
                 }
             cells = " | ".join(f"{gaps[name][0]:.2f}" for name in real)
             print(f"| {cost} | {beta} | {halves(gaps, kinds)} | {cells} |", flush=True)
-    print("\n| cost, stretch | kinds: heavy-tailed, most | others, most |\n|---|---|---|")
+
+
+def error_table(title: str, curves: dict[str, Curve]) -> None:
+    print(f"\n| cost, stretch | {title}: heavy-tailed, most | others, most |\n|---|---|---|")
     for cost, stretch in ESTIMATES:
         with constants(cost, stretch):
             errors = {
                 name: [
-                    joint(curve, e, "0.05", "estimate")[1] / best_error(curve, e) for e in ("0.1", "1", "10")
+                    joint(curve, epsilon, "0.05", "estimate")[1] / best_error(curve, epsilon)
+                    for epsilon in ("0.1", "1", "10")
                 ]
-                for name, curve in kinds.items()
+                for name, curve in curves.items()
             }
-        print(f"| {cost}, {stretch} | {halves(errors, kinds)} |", flush=True)
+        print(f"| {cost}, {stretch} | {halves(errors, curves)} |", flush=True)
+
+
+def main() -> None:
+    gap_table(tuning())
+    error_table("kinds", tuning())
+    error_table("held out", held_out())
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from dpdistinct import Contributions, Curve, matching_curve, read, sampling_curv
 from graphs import tokens, tpch
 
 Floats = NDArray[np.float64]
-TABLES = 13  # of a family; the last has 12 / epsilon people more
+TABLES = 13  # of a family
 MOST = 20.0  # a ratio above this is not told from it
 
 
