@@ -134,7 +134,7 @@ def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tu
         run_mechanism(curve, settings, recorded)
         assert recorded.selection is not None
         p = np.exp(recorded.selection)
-        bounds = joint_rule(settings.aim, settings.epsilon, MAX_BOUND, offset).bounds
+        bounds = joint_rule(settings.aim, settings.epsilon, MAX_BOUND, offset).counted
         scale = np.array(bounds, dtype=float)[p > 1e-12] / eps
         counts = np.array([curve.at(b) for b in bounds], dtype=float)[p > 1e-12]
         p = p[p > 1e-12]

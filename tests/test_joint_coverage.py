@@ -21,11 +21,11 @@ from scipy.stats import binom
 from dpdistinct import Curve
 from dpdistinct.joint import (
     COVERAGE,
-    JOINT_COST,
+    JOINT_STRETCH,
     OFFSETS,
     STEPS,
-    joint_grid,
     joint_margin,
+    joint_rule,
     kappa,
 )
 from dpdistinct.mechanisms import run_mechanism
@@ -76,7 +76,7 @@ def test_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
     # Some factors around a few candidates; the long form does all of them.
     places = certify.surroundings()
     for kappa_, factor in COVERAGE[aim][6::15]:
-        certificate = certify.Certificate(JOINT_COST[aim], float(kappa_))
+        certificate = certify.Certificate(float(JOINT_STRETCH[aim]), float(kappa_))
         assert all(certificate.holds(at, float(factor)) for at in (places[0], places[3], places[-1]))
         assert not certificate.holds(places[-1], 0.98 * certificate.value(places[-1]))  # it can fail
 
@@ -85,7 +85,7 @@ def test_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
 @pytest.mark.parametrize("aim", AIMS)
 def test_all_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
     for kappa_, factor in COVERAGE[aim]:
-        certificate = certify.Certificate(JOINT_COST[aim], float(kappa_))
+        certificate = certify.Certificate(float(JOINT_STRETCH[aim]), float(kappa_))
         assert all(certificate.holds(at, float(factor)) for at in certify.surroundings())
 
 
@@ -101,9 +101,9 @@ def overshoots(curve: Curve, truth: int, law: Parameters, margins: list[int]) ->
     """P(lower bound > truth) for each margin, exact, of the worst grid."""
     worst = np.zeros(len(margins))
     for offset in range(OFFSETS):
-        bounds = joint_grid(law.max_bound or MAX_BOUND, offset)
+        rule = joint_rule(law.aim, law.epsilon, law.max_bound or MAX_BOUND, offset)
         total = np.zeros(len(margins))
-        for branch, bound in zip(branches(curve, law, Branch, offset), bounds, strict=True):
+        for branch, bound in zip(branches(curve, law, Branch, offset), rule.counted, strict=True):
             assert branch.hidden is not None
             # lower_bound > truth if and only if z - margin >= truth * STEPS / bound.
             behind = -(-truth * STEPS // bound) - branch.hidden.value
@@ -215,3 +215,18 @@ def test_the_margin_holds_on_the_worst_curve_and_needs_its_factor() -> None:
     assert (found > 0.6 * betas).all()
     # Noise and choice are not independent, so ln(1 / 2 beta) would be too little.
     assert overshoots(WORST, 3000, law, [math.ceil(STEPS * math.log(50))])[0] > 1.2 * 0.01
+
+
+# For a count with a larger bound than the one chosen: bounds 7 and 12 are about as good, and what is
+# lost with 7 lies just above it, so that the count with 9 has nothing behind it.
+WORST_STRETCHED = Curve(np.array([0, 4, 7, 9]), np.array([0, 1000, 3000, 3060]))
+
+
+def test_the_stretched_count_holds_on_its_worst_curve_and_needs_its_own_factors() -> None:
+    law, betas = parameters("joint", "matching", "1", None, "estimate"), np.array(BETAS[:3], dtype=float)
+    found = overshoots(WORST_STRETCHED, 3060, law, margins_of(law)[:3])
+    assert (found <= betas).all()
+    assert (found > 0.8 * betas).all()
+    # The margins of a count with the chosen bound would be too little.
+    others = [joint_margin("lower_bound", law.epsilon, beta) for beta in BETAS[:3]]
+    assert (overshoots(WORST_STRETCHED, 3060, law, others) > 1.3 * betas).all()

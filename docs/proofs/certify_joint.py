@@ -26,6 +26,7 @@ from dpdistinct.joint import (
     JOINT_PRIOR,
     JOINT_REACH,
     JOINT_SHARE,
+    JOINT_STRETCH,
     OFFSETS,
     full_grid,
 )
@@ -33,6 +34,7 @@ from dpdistinct.joint import (
 Floats = NDArray[np.float64]
 
 THETA, ETA, REACH = float(JOINT_SHARE), float(JOINT_PRIOR), float(JOINT_REACH)
+COST, HEAD = float(JOINT_COST), float(JOINT_HEAD_START * JOINT_COST)
 ROUNDING = 1.005  # the integers of the scores at epsilon <= 1000, and double precision
 LARGE = 2000  # from this bound on, grids are geometric up to their rounding
 PIECES = 6  # of a step of the grid, for the place of the last candidate
@@ -46,6 +48,9 @@ class Surroundings:
     up: tuple[Floats, Floats]  # the grid above k
     last: tuple[Floats, Floats]  # pieces of the steps above it, PIECES to a step
     down: tuple[Floats, Floats]  # k over the candidates below it, the nearest first
+    after_up: Floats  # the upper end of the candidate after each of `up`
+    after_last: Floats
+    after_down: Floats  # of the candidate after each of `down`; the first is k itself
 
 
 def surroundings() -> list[Surroundings]:
@@ -69,38 +74,63 @@ def _surroundings(up_low: Floats, up_high: Floats, down_low: Floats, down_high: 
     begin, end = up_low, np.append(up_high[1:], up_high[-1] * 1.76)
     cuts = begin[:, None] * (end / begin)[:, None] ** share
     last = (cuts[:, :-1].ravel(), cuts[:, 1:].ravel() * (1 + 1e-12))
-    return Surroundings((up_low, up_high), last, (down_low[:30], down_high[:30]))
+    return Surroundings(
+        (up_low, up_high),
+        last,
+        (down_low[:30], down_high[:30]),
+        after_up=end,
+        after_last=np.repeat(end, PIECES),
+        after_down=1 / np.append(1.0, down_low)[: len(down_low[:30])],
+    )
 
 
 class Certificate:
     """The inequality of section 5 for one aim and one kappa."""
 
-    def __init__(self, cost: float, kappa: float) -> None:
-        self.cost, self.kappa, self.head = cost, kappa, float(JOINT_HEAD_START) * cost
+    def __init__(self, stretch: float, kappa: float) -> None:
+        self.stretch, self.kappa = stretch, kappa
 
     def start(self, ratio: Floats) -> Floats:
         """The head start, in units of 1 / epsilon."""
-        return self.head * np.maximum(0, 1 - (ratio - 1) / (REACH - 1))
+        return HEAD * np.maximum(0, 1 - (ratio - 1) / (REACH - 1))
+
+    def slack(self, g: Floats, ratio: Floats, after: Floats) -> Floats:
+        """The least s of a candidate at this ratio, whose count is at most that of the one after it."""
+        at = after if self.stretch > 1 else ratio
+        return np.maximum(0, g[:, None] - COST * (at - 1)) / (self.stretch * ratio)
 
     def lead_of_k(self, at: Surroundings) -> float:
         """No lead over a candidate above k is larger: a non-decreasing curve loses at most the cost."""
         low, high = at.last
-        return float((self.cost * (1 - 1 / high) + self.start(low)).max())
+        return float((COST * (1 - 1 / high) + self.start(low)).max())
 
-    def terms(self, r: tuple[Floats, Floats], g: tuple[Floats, Floats], b: Floats, x: Floats) -> Floats:
+    def above(
+        self, r: tuple[Floats, Floats], after: Floats, g: tuple[Floats, Floats], b: Floats, x: Floats
+    ) -> Floats:
         """What candidates above k add, for drops of at least b beside d, and others of weight x."""
         low, high = r
-        d = np.maximum(0, self.cost - (self.cost + g[1][:, None]) / low)
-        s = np.maximum(0, (self.cost + g[0][:, None]) / high - self.cost)
-        y = THETA * (self.kappa + s) - ETA * np.log(low) - THETA / 2 * (d + b)
-        return np.exp(-s) / (1 + (1 + x[:, None]) * np.exp(np.clip(-y, -600, 600)))
+        d = np.maximum(0, COST - (COST + g[1][:, None]) / low)
+        s = self.slack(g[0], high, after)
+        return self.term(s, -ETA * np.log(low) - THETA / 2 * (d + b), 1 + x[:, None])
 
-    def whole(self, at: Surroundings, g: tuple[Floats, Floats], drop: object, x: Floats) -> Floats:
-        """The sum over all candidates; the worst place of the last one."""
-        own = np.exp(-g[0]) / (1 + x * np.exp(-THETA * (self.kappa + g[0])))
-        below = np.exp(-(np.outer(g[0], at.down[0]) + self.cost * (at.down[0] - 1))).sum(axis=1)
-        above = self.terms(at.up, g, drop(at.up), x)  # type: ignore[operator]
-        last = self.terms(at.last, g, drop(at.last), x)  # type: ignore[operator]
+    def term(self, s: Floats, log_weight: Floats, others: Floats) -> Floats:
+        """What a candidate adds that has this slack, and this weight beside others."""
+        y = THETA * (self.kappa + s) + log_weight
+        return np.exp(-s) / (1 + others * np.exp(np.clip(-y, -600, 600)))
+
+    def whole(
+        self, at: Surroundings, g: tuple[Floats, Floats], drop: object, ahead: Floats, x: Floats
+    ) -> Floats:
+        """The sum over all candidates; the worst place of the last one.
+
+        `ahead` is how far the leads of those below k may exceed that of k.
+        """
+        s = self.slack(g[0], np.ones(1), at.up[1][:1])
+        own = self.term(s, np.zeros(1), x[:, None])[:, 0]
+        s = self.slack(g[0], 1 / at.down[0], at.after_down)
+        below = self.term(s, ETA * np.log(at.down[1]) + THETA / 2 * ahead, np.ones(1)).sum(axis=1)
+        above = self.above(at.up, at.after_up, g, drop(at.up), x)  # type: ignore[operator]
+        last = self.above(at.last, at.after_last, g, drop(at.last), x)  # type: ignore[operator]
         last = last.reshape(len(last), -1, PIECES).max(axis=2)
         before = np.cumsum(above, axis=1) - above
         most = np.maximum((before + last).max(axis=1), above.sum(axis=1))
@@ -110,9 +140,9 @@ class Certificate:
         """The bound when the closest competitor of k has a larger bound. Rows of boxes: g from, to."""
         g = boxes[:, 0], boxes[:, 1]
         low, high = at.last
-        d = np.maximum(0, self.cost - (self.cost + g[1][:, None]) / low)
+        d = np.maximum(0, COST - (COST + g[1][:, None]) / low)
         v = (d + self.start(high)).min(axis=1)[:, None]
-        return self.whole(at, g, lambda r: v - self.start(r[0]), np.zeros(len(boxes)))
+        return self.whole(at, g, lambda r: v - self.start(r[0]), np.zeros(1), np.zeros(len(boxes)))
 
     def led_from_below(self, at: Surroundings, j: int, boxes: Floats) -> Floats:
         """The bound when it is the j-th candidate below. Rows of boxes: g from, to, v from, to."""
@@ -127,12 +157,17 @@ class Certificate:
 
         behind = np.maximum(0, v[1] - start)  # at most so far is the j-th candidate behind k
         r = at.last[0]
-        d = np.maximum(0, self.cost - (self.cost + g[1][:, None]) / r)
+        d = np.maximum(0, COST - (COST + g[1][:, None]) / r)
         least = np.minimum(0, (d - behind / r).min(axis=1))[:, None]
         allowed = np.arange(len(at.down[0])) <= j if start > 0 else np.full(len(at.down[0]), True)
         lead = np.minimum(least, self.start(at.down[1][allowed]) - behind)
         x = np.exp(ETA * np.log(at.down[0][allowed]) + THETA / 2 * (lead - v[1])).min(axis=1)
-        return self.whole(at, g, drop, x)
+        rho = at.down[1]
+        led = v[0] - self.start(at.down[0])
+        ahead = -led - np.maximum(0, led)
+        around = behind * rho + self.start(low / rho) - v[0]
+        ahead = np.where(np.arange(len(rho)) < j, np.minimum(ahead, around), ahead)
+        return self.whole(at, g, drop, ahead, x)
 
     def cases(self, at: Surroundings) -> list[tuple[object, float, float]]:
         """Bounds to be tried, each with the range of v."""
@@ -203,7 +238,7 @@ def main() -> None:
     places = surroundings()
     for aim, table in COVERAGE.items():
         for kappa, s in table:
-            certificate = Certificate(JOINT_COST[aim], float(kappa))
+            certificate = Certificate(float(JOINT_STRETCH[aim]), float(kappa))
             if find:
                 print(aim, kappa, round(max(certificate.value(at) for at in places) * 1.005, 4), flush=True)
             else:

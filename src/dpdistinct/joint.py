@@ -25,10 +25,14 @@ STEPS = 2 * RESOLUTION
 """The count at bound l is taken in units of l / STEPS, so that one person moves it by STEPS."""
 
 JOINT_SHARE = Fraction(4, 5)  # of epsilon, the strength of the choice; privacy needs at most 0.828
-JOINT_COST: dict[Aim, int] = {"lower_bound": 10, "estimate": 8}  # of a unit of the bound, over epsilon
+JOINT_COST = 10  # of a unit of the bound, over epsilon
 JOINT_HEAD_START = Fraction(1, 2)  # of the cost, for equal bounds; falls to nothing at the reach
 JOINT_REACH = 6  # candidates within this factor of each other get a head start
 JOINT_PRIOR = Fraction(7, 5)  # bound l has the prior weight l^-JOINT_PRIOR
+JOINT_STRETCH: dict[Aim, Fraction] = {  # of the chosen bound, to the one that people are counted with
+    "lower_bound": Fraction(1),
+    "estimate": Fraction(7, 5),  # less than the step from any bound to the next
+}
 
 # Bounds grow by 7/4. One of eight grids is drawn, so that no number is just above a bound always.
 OFFSETS = 8
@@ -55,13 +59,8 @@ _FACTORS: dict[Aim, str] = {
         29 23.740, 30 24.770, 31 25.800, 32 26.829
     """,
     "estimate": """
-        0.25 1.061, 0.5 1.071, 0.75 1.088, 1 1.103, 1.25 1.120, 1.5 1.146, 1.75 1.168, 2 1.207,
-        2.25 1.252, 2.5 1.302, 2.75 1.358, 3 1.421, 3.25 1.489, 3.5 1.562, 3.75 1.641, 4 1.725,
-        4.25 1.824, 4.5 1.929, 4.75 2.039, 5 2.156, 5.5 2.417, 6 2.695, 6.5 3.007, 7 3.328,
-        7.5 3.667, 8 4.030, 8.5 4.411, 9 4.809, 9.5 5.203, 10 5.631, 11 6.526, 12 7.464,
-        13 8.434, 14 9.427, 15 10.436, 16 11.408, 17 12.429, 18 13.454, 19 14.481, 20 15.509,
-        21 16.538, 22 17.568, 23 18.598, 24 19.627, 25 20.657, 26 21.687, 27 22.715, 28 23.741,
-        29 24.772, 30 25.801, 31 26.831, 32 27.859
+        2.5 2.18, 3 2.31, 3.25 2.37, 4 2.58, 5 2.94, 6 3.39, 8 4.53, 10 5.97, 13 8.60,
+        16 11.56, 20 15.68, 24 19.83, 28 23.99, 32 28.15
     """,
 }
 COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
@@ -74,7 +73,8 @@ COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
 class JointRule:
     """All that "joint" knows before it sees the data, in the units of the scores."""
 
-    bounds: list[int]
+    bounds: list[int]  # to choose from
+    counted: list[int]  # for each of them, the bound of the count
     cost: int  # of one unit of the bound
     prior: list[int]  # of each bound, to be subtracted
     head_starts: NDArray[Any]  # of each pair of bounds
@@ -84,12 +84,12 @@ class JointRule:
 def joint_rule(aim: Aim, epsilon: Fraction, max_bound: int, offset: int) -> JointRule:
     """The public rule on the grid with this offset."""
     bounds = joint_grid(max_bound, offset)
-    cost = math.ceil(JOINT_COST[aim] * RESOLUTION / epsilon)
+    cost = math.ceil(JOINT_COST * RESOLUTION / epsilon)
     own = context(40, ROUND_CEILING)
     unit = JOINT_PRIOR * 2 * RESOLUTION / (JOINT_SHARE * epsilon)
     prior = [math.ceil(unit * Fraction(own.ln(Decimal(bound)))) for bound in bounds]
     starts = [[joint_head_start(cost, l, m) for m in bounds] for l in bounds]
-    return JointRule(bounds, cost, prior, np.array(starts, dtype=object))
+    return JointRule(bounds, joint_counted(aim, bounds), cost, prior, np.array(starts, dtype=object))
 
 
 def joint_grid(max_bound: int, offset: int) -> list[int]:
@@ -116,6 +116,16 @@ def full_grid(offset: int) -> list[int]:
             break
         grid.append(bound)
     return grid
+
+
+def joint_counted(aim: Aim, bounds: list[int]) -> list[int]:
+    """The bound of the count for each candidate: itself, or stretched.
+
+    For the estimate, a count with a larger bound than the one that can be chosen well is closer to
+    the truth. The two largest stay as they are: nothing exceeds max_bound, and the coverage needs
+    the next candidate on the grid of no max_bound (docs/proofs/joint.md, 5.5).
+    """
+    return [math.floor(JOINT_STRETCH[aim] * bound) for bound in bounds[:-2]] + bounds[-2:]
 
 
 def joint_head_start(cost: int, l: int, m: int) -> int:

@@ -73,15 +73,16 @@ def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
     rule = joint_rule(aim, epsilon, max_bound, sampler.below(OFFSETS))
     counts = [curve.at(bound) for bound in rule.bounds]
+    counted = [(curve.at(bound), bound) for bound in rule.counted]
     leads = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
     chosen, noisy = sampler.select_and_count(
         [lead - prior for lead, prior in zip(leads, rule.prior, strict=True)],
-        [count * STEPS // bound for count, bound in zip(counts, rule.bounds, strict=True)],
+        [count * STEPS // bound for count, bound in counted],
         sensitivity=RESOLUTION,
         epsilon=epsilon,
         share=JOINT_SHARE,
     )
-    bound = rule.bounds[chosen]
+    bound = rule.counted[chosen]
     # More than (noisy - margin) units; so at least the next whole number of elements.
     margin = joint_margin(aim, epsilon, parameters.beta)
     lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
