@@ -50,7 +50,7 @@ class SortedGreedy {
     int shift_ = 0;
 
     bool any_ = false;
-    std::uint64_t element_ = 0, person_ = 0;  // the last pair
+    std::uint64_t element_ = 0, person_ = 0;  // of the last pair
     std::size_t best_ = 0;                    // the least loaded holder of the current element so far
 
     std::uint64_t group_mask_ = 0;
