@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import pty
@@ -175,7 +176,9 @@ def test_what_is_missing_is_named(run: Run) -> None:
     assert refused(run("count"), "Missing argument 'data'; see dpdistinct count --help")
     assert refused(run("count", "visits.csv"), "Missing option '--person'; see")
     assert refused(run("count", "visits.csv", "--person", "user_id"), "Missing option '--element'; see")
-    assert refused(run("cuont", "visits.csv"), "No such command 'cuont'", "see dpdistinct --help")
+    assert refused(
+        run("cuont", "visits.csv"), "No such command 'cuont'. Did you mean 'count'? See dpdistinct --help"
+    )
 
 
 @pytest.mark.parametrize("command", ["count", "explore"])
@@ -263,6 +266,16 @@ def test_help_is_what_you_get_for_nothing(run: Run) -> None:
     assert run("--version").out == f"dpdistinct {dpdistinct.__version__}\n"
 
 
+@pytest.mark.parametrize("arguments", [[], ["ledger"]])
+def test_the_list_of_commands_is_not_cut_at_80_columns(
+    run: Run, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run(*arguments, "--help").out.partition("Commands:")[2]
+    assert listed.count("\n") >= 6
+    assert "..." not in listed
+
+
 def commands() -> list[list[str]]:
     group = typer.main.get_command(cli.app)
     names = [[name] for name in group.commands if name != "ledger"]  # type: ignore[attr-defined]
@@ -277,6 +290,10 @@ def test_every_command_has_examples_that_can_be_copied(run: Run, command: list[s
     assert examples
     for example in examples:
         assert example.split()[1:][: len(command)] == command
+    lines = help_text.partition("Examples:")[2].splitlines()
+    assert max(map(len, lines)) <= 80
+    for line, following in itertools.pairwise([*lines, ""]):
+        assert line.endswith(" \\") == following.startswith("      ")
 
 
 # plan
@@ -535,6 +552,14 @@ def test_a_terminal_gets_no_word_cut_in_two(folder: Path) -> None:
     words = lines.partition("\n\n")[0].split("\n")
     assert words[0] == "The limit per person is how many elements one person may"
     assert max(map(len, words)) <= 60
+
+
+def test_an_error_on_a_terminal_has_no_word_cut_in_two(folder: Path) -> None:
+    (folder / "visits.log").write_text("user_id,url\n")
+    shown = on_a_terminal(["count", "visits.log", *ASKED], folder, more={"COLUMNS": "60"}).err
+    lines = shown.strip().split("\r\n")
+    assert lines[0] == "dpdistinct: visits.log has no known ending; use .csv, .tsv,"
+    assert max(map(len, lines)) <= 60
 
 
 @pytest.mark.parametrize("terminal", [False, True])

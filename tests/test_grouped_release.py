@@ -240,10 +240,11 @@ def test_a_terminal_shows_a_table_with_bars_and_a_sentence() -> None:
     assert lines[6] == (
         'At least 1,510 distinct pairs of country and url in 4 groups. This and all numbers under "at least" '
         "together have 95% confidence. The noisy counts count at most 4 pairs for each person; the truth may "
-        "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4); the largest may need "
-        "about 1.306. Fewer groups or a larger epsilon help. Privacy: this table alone costs epsilon = 1 for "
-        "each person added or removed, and 2 for changing what somebody did. With 1, whoever is 50% sure "
-        "that somebody is in the table can become at most 73% sure by it."
+        "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4). Fewer groups or a "
+        "larger epsilon help. The largest of them may need an epsilon of about 1.3. If you expected far "
+        "more, `dpdistinct explore` with the same options shows trusted eyes the true counts. Privacy: this "
+        "table alone costs epsilon = 1 for each person added or removed, and 2 for changing what somebody "
+        "did. With 1, whoever is 50% sure that somebody is in the table can become at most 73% sure by it."
     )
     assert lines[4].split() == ["IT", "too", "small", "0"]
 

@@ -115,7 +115,7 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
     typer.echo("".join(f"{line}\n" for line in table), nl=False)
     say(words)
     if warning:
-        typer.echo(f"dpdistinct: warning: {warning}", err=True)
+        say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:
         spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
-        typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)

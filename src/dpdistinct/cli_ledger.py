@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpdistinct.cli_common import Json, examples
+from dpdistinct.cli_common import Json, examples, say
 from dpdistinct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def history(
         table.writerows({column: _text(value) for column, value in row.items()} for row in rows)
     else:
         for row in rows:
-            typer.echo(_line(row))
+            say(_line(row))
 
 
 @ledger_app.command("close", epilog=examples("ledger close visits --ledger budget.db"))
