@@ -139,7 +139,7 @@ def prose(thing: Any) -> str:
 
 
 def with_list(text: str, names: set[str]) -> str:
-    """The text with a list of parameters: an entry begins where a sentence begins with their names and a colon."""
+    """The text with its parameters as a list. An entry begins with their names and a colon."""
     begins = [
         (found, re.split(r",\s+", found[1]))
         for found in re.finditer(r"(?:\A|(?<=[.;]\s))(\w+(?:,\s+\w+)*):\s+", text)

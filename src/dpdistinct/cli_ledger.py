@@ -94,7 +94,10 @@ def history(
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """All that happened: when, who, what was asked, what it cost, whether it was answered."""
+    """All that happened: who asked what, when, and at what cost.
+
+    Also whether it was answered, and every budget that was set or raised.
+    """
     from dpdistinct.ledger import Ledger
 
     if as_json and as_csv:
