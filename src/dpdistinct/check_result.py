@@ -19,7 +19,7 @@ class Ids:
     placeholders: dict[str, int]  # ids such as NULL or unknown, and how many rows have them
     alike: int  # ids that differ from another one in case or surrounding spaces alone
     examples: list[list[str]]  # some of them, those that are alike together
-    not_utf8: int  # ids with bytes that are no UTF-8
+    not_utf8: int  # ids with bytes that are not UTF-8
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Check:
     most_per_person: int | None  # elements
     median_per_person: float | None
     remarks: list[str]  # what to look at, with the way out
-    command: str  # what counts, to be copied
+    command: str  # the command that counts, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""

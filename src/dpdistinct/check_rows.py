@@ -17,7 +17,7 @@ Found = dict[str, Any]  # fields of a Check
 
 
 class Rows:
-    """The rows as DuckDB has them: each pair of ids once, with the number of its rows."""
+    """The rows in DuckDB: each pair of ids once, with the number of its rows."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Rows:
             )
 
     def found(self, *, wrong: bool = False) -> Found:
-        """wrong: whether the files have bytes that are no UTF-8."""
+        """wrong: whether the files have bytes that are not UTF-8."""
         person, element = (
             self._ids(name, side, wrong) if side else None
             for name, side in zip(("person", "element"), self._sides, strict=True)

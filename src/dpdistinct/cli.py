@@ -348,7 +348,7 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as ended:
         if isinstance(ended, SystemExit) and not ended.code:  # shell completion
             raise
-        # Whoever read the output has gone.
+        # The reader of the pipe has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError:

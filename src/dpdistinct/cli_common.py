@@ -18,7 +18,7 @@ from dpdistinct.wording import over_lines
 
 
 def choices(*names: str) -> Callable[[], list[str]]:
-    """What a shell offers for an option of a closed set."""
+    """What a shell offers to complete an option."""
     return lambda: list(names)
 
 

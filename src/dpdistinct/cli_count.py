@@ -20,12 +20,12 @@ Options = dict[str, Any]
 
 
 def some(options: Options, *names: str) -> Options:
-    """These options."""
+    """The options of these names."""
     return {name: options[name] for name in names}
 
 
 def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
-    """Answers the question; the result prints the answer."""
+    """Answers the question. Returns a function that prints the answer."""
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     payment = asking.check_payment(

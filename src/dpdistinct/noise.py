@@ -171,7 +171,7 @@ def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> in
 
 
 def warm_up() -> None:
-    """Imports OpenDP on the side: it takes a while, and is needed only after the data is read."""
+    """Imports OpenDP in the background: it takes a while, and is needed only after the data is read."""
     threading.Thread(target=_enable, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""From any table to Contributions or to a curve: what joins sources, the graph and the curves."""
+"""From any table to Contributions or to a curve. Joins the sources, the graph and the curves."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def read(
 
 
 def refuse_for_contributions(**given: Any) -> None:
-    """What does not apply is refused, never ignored."""
+    """Refuses parameters that do not apply; none is ignored."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")

@@ -1,4 +1,4 @@
-"""Numbers that were published, in words for people. Nothing here sees data."""
+"""Published numbers in words. Nothing here sees data."""
 
 from __future__ import annotations
 
