@@ -128,8 +128,8 @@ def made_up(guide: Guide) -> str:
 def caution(guide: Guide) -> str:
     """What the picture does not tell, and what can be done where the proposal gives too little."""
     text = (
-        "Each bar is the median of several answers; each answer holds with 95% confidence. A table does "
-        "worse if a few people hold most of its things, and better if all hold about as many."
+        "Each bar is the median of several answers; each answer is at most the truth with 95% confidence. "
+        "A table does worse if a few people hold most of its things, and better if all hold about as many."
     )
     proposed = next(row for row in guide.examples if row.proposed)
     if proposed.share >= ENOUGH:
