@@ -173,7 +173,7 @@ def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
 
 
 def test_what_is_missing_is_named(run: Run) -> None:
-    assert refused(run("count"), "Missing argument 'data'; see dpdistinct count --help")
+    assert refused(run("count"), "Missing argument 'DATA'; see dpdistinct count --help")
     assert refused(run("count", "visits.csv"), "Missing option '--person'; see")
     assert refused(run("count", "visits.csv", "--person", "user_id"), "Missing option '--element'; see")
     assert refused(
@@ -455,7 +455,7 @@ def test_the_ledger_refuses_in_one_line(run: Run) -> None:
     assert refused(
         run("ledger", "create", "a", "--ledger", "b.db", "--budget", "x"), "budget must be a number"
     )
-    assert refused(run("ledger", "create"), "Missing argument 'name'; see dpdistinct ledger create --help")
+    assert refused(run("ledger", "create"), "Missing argument 'NAME'; see dpdistinct ledger create --help")
     paid = ["--ledger", "none.db", "--dataset", "visits"]
     assert refused(run("count", "visits.csv", *ASKED, *paid), "there is no ledger at none.db")
     Path("bad.db").write_bytes(b"no ledger at all")

@@ -9,7 +9,8 @@ import typer
 from dpdistinct.cli_common import Comment, Delimiter, Format, Header, Json, Quotes, examples, say
 
 Data = Annotated[
-    list[str], typer.Argument(help="Files, globs or a database URL, as for count.", show_default=False)
+    list[str],
+    typer.Argument(help="Files, globs or a database URL, as for count.", metavar="DATA", show_default=False),
 ]
 Person = Annotated[
     list[str] | None, typer.Option(help="The column that says who; repeat it for several.", metavar="COLUMN")

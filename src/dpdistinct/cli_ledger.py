@@ -21,7 +21,7 @@ ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by
 LedgerFile = Annotated[
     Path, typer.Option("--ledger", help="The file of the ledger.", envvar="DPDISTINCT_LEDGER")
 ]
-Name = Annotated[str, typer.Argument(help="The name of the data set.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="The name of the data set.", metavar="NAME", show_default=False)]
 Who = Annotated[
     str | None, typer.Option("--as", help="The name in the history; the user's by default.", metavar="NAME")
 ]
@@ -35,7 +35,7 @@ Who = Annotated[
     ),
 )
 def create(
-    name: Annotated[str, typer.Argument(help="A name for the data set.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="A name for the data set.", metavar="NAME", show_default=False)],
     budget: Annotated[str, typer.Option(help="How much epsilon may be spent on it, in all.")],
     ledger: LedgerFile,
     delta: Annotated[str, typer.Option(help="How much delta may be spent on it, in all.")] = "0",

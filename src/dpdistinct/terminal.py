@@ -41,8 +41,8 @@ def print_plan(rows: list[Plan], parameters: Parameters) -> None:
     epsilon = float(parameters.epsilon)
     say(
         f"{LIMIT}\nThe answer is a noisy count minus a margin for the noise: at most the truth with "
-        f"probability {float(1 - parameters.beta):.6g}.\nThe limit is chosen privately, which is the default, "
-        "or fixed by you (--mechanism fixed).\n"
+        f"probability {float(1 - parameters.beta):.6g}.\n"
+        "The limit is chosen privately, which is the default, or fixed by you (--mechanism fixed).\n"
     )
     table = new_table("limit per person", "noise (scale)", "margin, limit fixed", "margin, limit chosen")
     for row in rows:
