@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import traceback
 from fractions import Fraction
@@ -247,6 +248,15 @@ def test_a_terminal_shows_a_table_with_bars_and_a_sentence() -> None:
         "did. With 1, whoever is 50% sure that somebody is in the table can become at most 73% sure by it."
     )
     assert lines[4].split() == ["IT", "too", "small", "0"]
+
+
+def test_an_epsilon_that_protects_little_is_never_advised() -> None:
+    for estimate, advised in ((40, True), (3, False)):
+        rows = (SHOWN.rows[0], GroupRow("IS", lower_bound=0, estimate=estimate, bound=15))
+        words = GroupedRelease(**{**vars(SHOWN), "rows": rows}).sentence()
+        found = re.search(r"may need an epsilon of about ([\d.]+)\. ", words)
+        assert (found is not None) == advised
+        assert found is None or 1 < float(found[1]) <= 5
 
 
 def test_limits_that_differ_a_total_of_0_and_no_group_at_all_are_said() -> None:

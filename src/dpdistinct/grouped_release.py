@@ -31,7 +31,7 @@ from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
 from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
-from dpdistinct.wording import confidence, odds, plain
+from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
 BAR = 30  # characters
 LINES = 60  # of a printed table
@@ -203,7 +203,7 @@ class GroupedRelease:
         needed = self.epsilon_needed(largest)
         names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
         hint = ""
-        if needed and needed > self.epsilon:
+        if needed and self.epsilon < needed <= LARGE_EPSILON:  # more is not to be advised
             hint = f" The largest of them may need an epsilon of about {float(f'{float(needed):.2g}'):g}."
         return (
             f"Too small for an answer at epsilon = {plain(self.epsilon)}: {names} "
