@@ -99,7 +99,9 @@ def contributions_of(
         with source.pairs(query, resources) as pairs, closing(pairs) as parts:
             return Contributions.from_parts(parts, threads=resources.threads)
     keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(query)
-    return Contributions.from_keys(keys or source.keys(query), threads=resources.threads)
+    if keys is None:  # not `or`: the truth of a DuckDB relation is its length, for which it would run
+        keys = source.keys(query)
+    return Contributions.from_keys(keys, threads=resources.threads)
 
 
 def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:
