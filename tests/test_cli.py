@@ -173,7 +173,7 @@ def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
 
 
 def test_what_is_missing_is_named(run: Run) -> None:
-    assert refused(run("count"), "Missing argument 'DATA'; see dpdistinct count --help")
+    assert refused(run("count"), "Missing argument 'DATA...'; see dpdistinct count --help")
     assert refused(run("count", "visits.csv"), "Missing option '--person'; see")
     assert refused(run("count", "visits.csv", "--person", "user_id"), "Missing option '--element'; see")
     assert refused(

@@ -49,7 +49,7 @@ Data = Annotated[
     list[str],
     typer.Argument(
         help="Files or globs (CSV, TSV, JSON lines, Parquet; .gz, .zst; DuckDB, SQLite), or a database URL.",
-        metavar="DATA",
+        metavar="DATA...",
         show_default=False,
     ),
 ]

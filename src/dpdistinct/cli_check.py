@@ -10,7 +10,9 @@ from dpdistinct.cli_common import Comment, Delimiter, Format, Header, Json, Quot
 
 Data = Annotated[
     list[str],
-    typer.Argument(help="Files, globs or a database URL, as for count.", metavar="DATA", show_default=False),
+    typer.Argument(
+        help="Files, globs or a database URL, as for count.", metavar="DATA...", show_default=False
+    ),
 ]
 Person = Annotated[
     list[str] | None, typer.Option(help="The column that says who; repeat it for several.", metavar="COLUMN")
