@@ -134,18 +134,26 @@ def prose(thing: Any) -> str:
         if part.startswith(">>>"):
             parts.append(f"```pycon\n{part}\n```")
         else:
-            # A line that follows an unfinished sentence goes on with it.
-            listed = re.sub(r"(?:\A|(?<=\.\n)).*", lambda line: item(line[0], names), part)
-            parts.append(re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", listed))
+            parts.append(re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", with_list(part, names)))
     return "\n\n".join(parts) + "\n"
 
 
-def item(line: str, names: set[str]) -> str:
-    """A line that begins with the names of parameters and a colon begins an entry of a list."""
-    found = re.match(r"(\w+(?:, \w+)*): (.*)", line)
-    if not found or not names.issuperset(found[1].split(", ")):
-        return line
-    return f"- {', '.join(f'`{name}`' for name in found[1].split(', '))}: {found[2]}"
+def with_list(text: str, names: set[str]) -> str:
+    """The text with its parameters as a list. An entry begins with their names and a colon."""
+    begins = [
+        (found, re.split(r",\s+", found[1]))
+        for found in re.finditer(r"(?:\A|(?<=[.;]\s))(\w+(?:,\s+\w+)*):\s+", text)
+    ]
+    begins = [(found, listed) for found, listed in begins if names.issuperset(listed)]
+    if not begins:
+        return text
+    ends = [found.start() for found, _ in begins[1:]] + [len(text)]
+    items = [
+        f"- {', '.join(f'`{name}`' for name in listed)}: {text[found.end() : end].strip()}"
+        for (found, listed), end in zip(begins, ends, strict=True)
+    ]
+    before = text[: begins[0][0].start()].rstrip()
+    return "\n\n".join(filter(None, [before, "\n".join(items)]))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ ELSEWHERE = [
     *(f"experiments/results/{figure}.png" for figure in ("figure1", "figure2", "figure2_loss")),
 ]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"<code[ >].*?</code>", re.DOTALL)
+OPTION = re.compile(r"(?<![\w-])--\w[\w-]*(?![^<]*>)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
@@ -50,6 +52,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         parts += [translated(markdown[begin : fence.start()], here, files), fence[0]]
         begin = fence.end()
     return "".join([*parts, translated(markdown[begin:], here, files)])
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """An option is never broken at its hyphens, neither in a table nor in a command."""
+    return CODE.sub(lambda code: OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
 
 
 def translated(text: str, here: str, files: Files) -> str:

@@ -146,7 +146,7 @@ def unsorted_keys(rng: random.Random) -> None:
     rows = random_keys(rng)
     in_order = all(a[1] <= b[1] for a, b in itertools.pairwise(rows))
     greedy_curve_of_sorted(RawStream([keys_batch(rows)]))
-    expect(in_order, "pairs that fall were read")
+    expect(in_order, "unsorted pairs were read")
 
 
 def malformed_stream(rng: random.Random) -> None:

@@ -62,8 +62,27 @@ def test_rows_that_would_be_left_out_are_counted_by_reason(tmp_path: Path) -> No
     assert (found.people, found.elements, found.pairs) == (4, 4, 4)
     assert found.person is not None
     assert found.person.blank_rows == 2
+    assert found.person.placeholders == {}
     assert any("never closed" in remark and "--no-quotes" in remark for remark in found.remarks)
     assert any("2 rows have more or fewer than 3 fields" in remark for remark in found.remarks)
+
+
+def test_ids_that_stand_for_a_missing_one_are_told(tmp_path: Path) -> None:
+    found = check(
+        write(tmp_path, "person,element\nNULL,x\nNULL,y\n n/a,x\na,unknown\nNA,\nbanana,-1\n"), **SIDES
+    )
+    assert found.person is not None
+    assert found.element is not None
+    assert found.person.placeholders == {"NULL": 2, " n/a": 1}  # NA has no element, so it does not count
+    assert found.element.placeholders == {"unknown": 1}
+    assert "person (person): ' n/a' (1 row), 'NULL' (2 rows): each counts as one person" in str(found)
+
+
+def test_only_ids_of_rows_that_count_are_looked_at(tmp_path: Path) -> None:
+    found = check(write(tmp_path, "person,element\na,x\nA,\n,X\n"), **SIDES)
+    assert found.person is not None
+    assert found.element is not None
+    assert (found.person.alike, found.element.alike) == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(20))

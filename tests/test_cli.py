@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import pty
@@ -30,7 +31,7 @@ from dpdistinct.noise import laplace_margin
 COMMAND = [sys.executable, "-m", "dpdistinct"]
 ASKED = ["--person", "user_id", "--element", "url"]
 SENTENCE = (
-    r"At least [\d,]+ distinct values of url, with 95% confidence\. \(The noisy count behind this is "
+    r"At least [\d,]+ distinct values? of url, with 95% confidence\. \(The noisy count behind this is "
     r"[\d,]+\. It counts at most [\d,]+ values? for each person, so the truth may be far higher\.\) Privacy: "
     r"this answer alone costs each person epsilon = 1: whoever is 50% sure that somebody is in the table can "
     r"become at most 73% sure by it\.\n"
@@ -172,10 +173,12 @@ def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
 
 
 def test_what_is_missing_is_named(run: Run) -> None:
-    assert refused(run("count"), "Missing argument 'data'; see dpdistinct count --help")
+    assert refused(run("count"), "Missing argument 'DATA...'; see dpdistinct count --help")
     assert refused(run("count", "visits.csv"), "Missing option '--person'; see")
     assert refused(run("count", "visits.csv", "--person", "user_id"), "Missing option '--element'; see")
-    assert refused(run("cuont", "visits.csv"), "No such command 'cuont'", "see dpdistinct --help")
+    assert refused(
+        run("cuont", "visits.csv"), "No such command 'cuont'. Did you mean 'count'? See dpdistinct --help"
+    )
 
 
 @pytest.mark.parametrize("command", ["count", "explore"])
@@ -241,7 +244,7 @@ def test_columns_with_quotes_and_keywords(run: Run, name: str) -> None:
     pl.DataFrame({name: ["a", "b"], "from": ["x", "y"]}).write_csv("t.csv", quote_style="always")
     assert run("count", "t.csv", "--person", name, "--element", "from").status == 0
     outcome = run("count", "t.csv", "--person", "from", "--element", name)
-    assert f"distinct values of {name}" in outcome.out
+    assert re.search(rf"distinct values? of {re.escape(name)}", outcome.out)
 
 
 def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
@@ -263,6 +266,16 @@ def test_help_is_what_you_get_for_nothing(run: Run) -> None:
     assert run("--version").out == f"dpdistinct {dpdistinct.__version__}\n"
 
 
+@pytest.mark.parametrize("arguments", [[], ["ledger"]])
+def test_the_list_of_commands_is_not_cut_at_80_columns(
+    run: Run, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run(*arguments, "--help").out.partition("Commands:")[2]
+    assert listed.count("\n") >= 6
+    assert "..." not in listed
+
+
 def commands() -> list[list[str]]:
     group = typer.main.get_command(cli.app)
     names = [[name] for name in group.commands if name != "ledger"]  # type: ignore[attr-defined]
@@ -277,6 +290,10 @@ def test_every_command_has_examples_that_can_be_copied(run: Run, command: list[s
     assert examples
     for example in examples:
         assert example.split()[1:][: len(command)] == command
+    lines = help_text.partition("Examples:")[2].splitlines()
+    assert max(map(len, lines)) <= 80
+    for line, following in itertools.pairwise([*lines, ""]):
+        assert line.endswith(" \\") == following.startswith("      ")
 
 
 # plan
@@ -438,7 +455,7 @@ def test_the_ledger_refuses_in_one_line(run: Run) -> None:
     assert refused(
         run("ledger", "create", "a", "--ledger", "b.db", "--budget", "x"), "budget must be a number"
     )
-    assert refused(run("ledger", "create"), "Missing argument 'name'; see dpdistinct ledger create --help")
+    assert refused(run("ledger", "create"), "Missing argument 'NAME'; see dpdistinct ledger create --help")
     paid = ["--ledger", "none.db", "--dataset", "visits"]
     assert refused(run("count", "visits.csv", *ASKED, *paid), "there is no ledger at none.db")
     Path("bad.db").write_bytes(b"no ledger at all")
@@ -467,8 +484,9 @@ def on_a_terminal(
     folder: Path,
     interrupt_after: float | None = None,
     more: dict[str, str] | None = None,
+    interrupt_at: bytes | None = None,
 ) -> Outcome:
-    """The command with standard error on a terminal."""
+    """The command with standard error on a terminal. interrupt_at: once this is shown there."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, *arguments],
@@ -483,6 +501,9 @@ def on_a_terminal(
             process.send_signal(signal.SIGINT)
         err = b""
         while True:
+            if interrupt_at is not None and interrupt_at in err:
+                process.send_signal(signal.SIGINT)
+                interrupt_at = None
             try:
                 err += os.read(ours, 4096)
             except OSError:  # the other end is closed
@@ -504,12 +525,12 @@ def test_a_short_run_shows_no_progress_or_leaves_nothing_of_it(folder: Path) -> 
 
 def test_progress_on_a_terminal_is_one_line_of_steps_and_time_erased_at_the_end(folder: Path) -> None:
     arguments = ["count", "visits.csv", *ASKED, "--sql", ENDLESS]
-    outcome = on_a_terminal(arguments, folder, interrupt_after=3)
+    outcome = on_a_terminal(arguments, folder, interrupt_at=b"reading, ")
     *shown, last = outcome.err.split("\r\x1b[K")
     assert last == "dpdistinct: interrupted\r\n"
-    assert re.fullmatch(r"reading, \d s", shown[-1])
+    assert re.fullmatch(r"reading, \d+ s", shown[-1])
     for text in shown:
-        assert re.fullmatch(r"|(opening|reading), \d s", text)
+        assert re.fullmatch(r"|(opening|reading), \d+ s", text)
 
 
 @pytest.mark.parametrize("off", [{"TERM": "dumb"}, {}])
@@ -535,6 +556,14 @@ def test_a_terminal_gets_no_word_cut_in_two(folder: Path) -> None:
     words = lines.partition("\n\n")[0].split("\n")
     assert words[0] == "The limit per person is how many elements one person may"
     assert max(map(len, words)) <= 60
+
+
+def test_an_error_on_a_terminal_has_no_word_cut_in_two(folder: Path) -> None:
+    (folder / "visits.log").write_text("user_id,url\n")
+    shown = on_a_terminal(["count", "visits.log", *ASKED], folder, more={"COLUMNS": "60"}).err
+    lines = shown.strip().split("\r\n")
+    assert lines[0] == "dpdistinct: visits.log has no known ending; use .csv, .tsv,"
+    assert max(map(len, lines)) <= 60
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -86,6 +86,16 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(page: Path, folder:
                 assert without_numbers(result.stdout) == without_numbers(shown)
 
 
+def test_the_folder_of_a_team_is_made_as_the_page_says(folder: Path) -> None:
+    """The name of the group is replaced, and nothing else."""
+    (commands,) = blocks(ROOT / "docs" / "ledger.md", "shell")
+    assert "GROUP" in commands
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program = commands.replace("GROUP", str(os.getgid()))
+    subprocess.run(["bash", "-ec", program], cwd=folder, env=os.environ | {"PATH": path}, check=True)
+    assert (folder / "team" / "budget.db").stat().st_mode & 0o060 == 0o060  # the group may write it
+
+
 def without_numbers(text: str) -> str:
     """Bars are as long as the noise makes them, and columns as wide. Exit statuses stay."""
     numbers = re.sub(r"(?<!status )(?<!status\": )-?\d[\d,]*(\.\d+)?", "N", re.sub("[█░]", "", text.strip()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import traceback
 from fractions import Fraction
@@ -240,12 +241,22 @@ def test_a_terminal_shows_a_table_with_bars_and_a_sentence() -> None:
     assert lines[6] == (
         'At least 1,510 distinct pairs of country and url in 4 groups. This and all numbers under "at least" '
         "together have 95% confidence. The noisy counts count at most 4 pairs for each person; the truth may "
-        "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4); the largest may need "
-        "about 1.306. Fewer groups or a larger epsilon help. Privacy: this table alone costs epsilon = 1 for "
-        "each person added or removed, and 2 for changing what somebody did. With 1, whoever is 50% sure "
-        "that somebody is in the table can become at most 73% sure by it."
+        "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4). Fewer groups or a "
+        "larger epsilon help. The largest of them may need an epsilon of about 1.3. If you expected far "
+        "more, `dpdistinct explore` with the same options shows trusted eyes the true counts. Privacy: this "
+        "table alone costs epsilon = 1 for each person added or removed, and 2 for changing what somebody "
+        "did. With 1, whoever is 50% sure that somebody is in the table can become at most 73% sure by it."
     )
     assert lines[4].split() == ["IT", "too", "small", "0"]
+
+
+def test_an_epsilon_that_protects_little_is_never_advised() -> None:
+    for estimate, advised in ((40, True), (3, False)):
+        rows = (SHOWN.rows[0], GroupRow("IS", lower_bound=0, estimate=estimate, bound=15))
+        words = GroupedRelease(**{**vars(SHOWN), "rows": rows}).sentence()
+        found = re.search(r"may need an epsilon of about ([\d.]+)\. ", words)
+        assert (found is not None) == advised
+        assert found is None or 1 < float(found[1]) <= 5
 
 
 def test_limits_that_differ_a_total_of_0_and_no_group_at_all_are_said() -> None:

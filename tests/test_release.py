@@ -63,6 +63,13 @@ def test_a_lower_bound_of_0_is_no_answer() -> None:
     assert str(release).startswith("Too little data for an answer at epsilon = 0.5: ")
     assert "At least" not in str(release)
     assert "15" not in str(release)
+    assert "If you expected far more, `dpdistinct check` shows" in str(release)
+
+
+def test_one_is_singular() -> None:
+    release = Release(1, 3, 1, 1.0, 0.05, "matching", "joint", 2**20, element="url")
+    assert str(release).startswith("At least 1 distinct value of url, with")
+    assert str(replace(release, element=None)).startswith("At least 1 distinct element, with")
 
 
 def test_a_mechanism_without_a_limit_has_no_noisy_count_to_explain() -> None:

@@ -543,7 +543,7 @@ def test_the_job_and_the_command_of_the_documentation_run(tmp_path: Path, privat
         for arguments in (["-c", job], ["-m", "dpdistinct", "count", *line.split(), "--engine", "spark"])
     ]
     for text in printed:
-        assert re.fullmatch(r"At least -?[\d,]+ distinct values of url, with 95% confidence.*\n", text)
+        assert re.fullmatch(r"At least -?[\d,]+ distinct values? of url, with 95% confidence.*\n", text)
     remove_what_spark_leaves(private_temp)
 
 

@@ -57,8 +57,8 @@ def year(curves: list[Curve], *, series: bool) -> list[Release]:
 def main() -> None:
     tables = [month(number) for number in MONTHS]
     curves = [matching_curve(table) for table in tables]
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
-    titles = "each month chooses its bound", "one series: the bound of January, all of epsilon for the count"
+    figure, axes = plt.subplots(2, 1, figsize=(7, 7.4), sharex=True, sharey=True, layout="constrained")
+    titles = "each month chooses its bound", "one series: the bound of January for all"
     for axis, title, series in zip(axes, titles, (False, True), strict=True):
         runs = [year(curves, series=series) for _ in range(RUNS)]
         steps = [b.lower_bound - a.lower_bound for run in runs for a, b in pairwise(run)]
@@ -71,25 +71,26 @@ def main() -> None:
         for run in runs[:: RUNS // 20]:
             axis.plot(MONTHS, [answer.lower_bound for answer in run], color="0.85", linewidth=0.7, zorder=0)
         axis.plot([], [], color="0.85", label="20 other years")
-        axis.plot(MONTHS, lower, "o-", color="#4477aa", label="published lower bounds, with the bound used")
+        axis.plot(MONTHS, lower, "o-", color="#4477aa", label="published, with the bound used")
         for number, answer in zip(MONTHS, one, strict=True):
             axis.annotate(
                 str(answer.bound),
                 (number, answer.lower_bound),
-                xytext=(0, -14),
+                xytext=(0, -17),
                 textcoords="offset points",
                 ha="center",
-                fontsize=9,
+                fontsize=12,
                 color="#4477aa",
             )
-        axis.set_title(title, fontsize=11)
-        axis.set_xlabel("month")
+        axis.set_title(title, fontsize=15)
+        axis.tick_params(labelsize=13)
         axis.set_xticks(list(MONTHS))
         axis.set_ylim(bottom=0)
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes[0].set_ylabel("distinct sites")
-    axes[0].legend(loc="lower right", fontsize=9, frameon=False)
-    figure.savefig(Path(__file__).with_suffix(".png"), dpi=80)
+    axes[1].set_xlabel("month", fontsize=14)
+    figure.supylabel("distinct sites", fontsize=14)
+    axes[0].legend(loc="lower right", fontsize=12, frameon=False)
+    figure.savefig(Path(__file__).with_suffix(".png"), dpi=120)
 
 
 if __name__ == "__main__":

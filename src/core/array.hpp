@@ -1,4 +1,4 @@
-// A vector whose new elements are not set to zero: they are written anyway, often by several threads.
+// A vector whose new elements are not set to zero, because they are written before they are read.
 #pragma once
 
 #include <memory>

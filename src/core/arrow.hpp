@@ -1,4 +1,4 @@
-// Pairs of keys from an Arrow stream, as the Arrow C data and stream interfaces lay them out.
+// Reads pairs of keys from an Arrow stream. The structs are those of Arrow's C data and stream interfaces.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct WrongColumns : std::invalid_argument {
 };
 
 template <class T>
-struct Released : T {  // calls the release callback at the end of its life
+struct Released : T {  // its destructor calls the release callback
     Released() : T{} {}
     Released(const Released&) = delete;
     Released& operator=(const Released&) = delete;
@@ -66,14 +66,14 @@ struct Released : T {  // calls the release callback at the end of its life
 
 inline bool bit(const std::uint8_t* bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
-// One column of a batch: row i of the batch, with the offsets and the NULLs of both levels. Signed
-// keys keep their order as unsigned ones.
+// One column of a batch. Applies the offsets of the batch and of the column. Signed keys become unsigned
+// ones in the same order.
 class KeyColumn {
    public:
     KeyColumn(const ArrowArray& batch, int i, bool is_signed)
         : start_(batch.offset + batch.children[i]->offset), flip_(std::uint64_t{is_signed} << 63) {
         const ArrowArray& column = *batch.children[i];
-        // A batch that is shorter than it says would send the loops below out of bounds.
+        // If a batch were shorter than it says, the loops below would read out of bounds.
         if (batch.length < 0 || batch.offset < 0 || column.offset < 0 || column.n_buffers != 2 ||
             column.length - batch.offset < batch.length || (!column.buffers[1] && batch.length > 0))
             throw StreamFailed();
@@ -94,8 +94,8 @@ class KeyColumn {
     const std::uint8_t* valid_;
 };
 
-// Calls pair(person, element) for every row without a NULL, and slice_done(rows) every now and
-// then: a batch may be the whole table. One without rows may have taken long too: slice_done(0).
+// Calls pair(person, element) for every row without a NULL, and slice_done(rows) after every few rows,
+// because a batch may be the whole table. An empty batch may take long to arrive, so it calls slice_done(0).
 template <class OnPair, class OnSlice>
 void for_each_pair(ArrowArrayStream& stream, OnPair pair, OnSlice slice_done) {
     constexpr std::int64_t kSlice = 1 << 16;

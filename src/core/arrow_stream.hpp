@@ -1,4 +1,4 @@
-// Arrow streams of our own making.
+// Makes Arrow streams.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ namespace dpdistinct {
 ArrowSchema table_schema(std::vector<std::string> names, const char* format, bool nullable);
 
 struct ColumnBuffers {
-    std::array<const void*, 3> buffers;  // the first are used, as many as the format has
+    std::array<const void*, 3> buffers;  // only the first `count` are used
     int count;
     std::int64_t nulls;
 };
 
-// A batch of rows that keeps `data`, which the buffers point into.
+// A batch of rows. It keeps `data` alive, because the buffers point into it.
 ArrowArray table_batch(std::size_t rows, const std::vector<ColumnBuffers>& columns, std::shared_ptr<void> data);
 
 // 0, or the error code of what `work` throws.
@@ -38,8 +38,8 @@ int error_code(Work work) {
     }
 }
 
-// A stream from an object with schema(), which returns one, and next(out), which leaves `out` without a
-// release callback at the end. No exception leaves it, and no text of one.
+// A stream from an object with schema() and next(out). At the end, next(out) leaves `out` without a release
+// callback. An exception becomes an error code; its text is dropped, because it may quote the data.
 template <class Stream>
 ArrowArrayStream arrow_stream(std::unique_ptr<Stream> stream) {
     return {

@@ -1,5 +1,5 @@
-// What Python sees: a graph that cannot be looked into, and the kernels that turn it into
-// histograms. The GIL is released while they run. python_text.hpp has what text files need of Python.
+// The Python module: a graph that Python cannot look into, and the kernels that turn it into histograms. They
+// run without the GIL. python_text.hpp has what text files need of Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -45,7 +45,7 @@ Interrupt python_interrupt() {
     });
 }
 
-// The distinct positive values, increasing, and how often each occurs. Almost all are small.
+// The distinct positive values, increasing, and how often each occurs. Nearly all values are small.
 Histogram histogram(const std::vector<std::uint32_t>& values) {
     constexpr std::uint32_t kSmall = 1 << 16;
     const std::uint32_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
@@ -89,8 +89,8 @@ std::pair<Counts, Counts> run(Kernel kernel) {
     return {to_numpy(std::move(result.first)), to_numpy(std::move(result.second))};
 }
 
-// The stream is moved out of a capsule from __arrow_c_stream__: who offers the same capsule again
-// gets an error and not an empty table.
+// Moves the stream out of a capsule from __arrow_c_stream__. A second use of the same capsule is an error,
+// not an empty table.
 ArrowArrayStream& open_stream(nb::handle capsule) {
     auto* given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (!given) throw nb::python_error();
@@ -184,7 +184,7 @@ Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std
     return to_numpy(std::move(kept));
 }
 
-// The key of a label some of whose columns are dates: texts, and days as Arrow has them.
+// The key of a label with dates among its columns: each column is a text, or a day as Arrow counts it.
 std::uint64_t label_key_of(nb::handle parts) {
     std::uint64_t key = label_salt();
     for (nb::handle part : parts) {

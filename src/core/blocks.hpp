@@ -1,5 +1,5 @@
-// Lists that grow by blocks of a common pool. Memory that is new to the process costs more than a
-// key's way through it, so what one step is done with goes back to the pool for the next.
+// Lists that grow by blocks from a common pool. Page faults on fresh memory cost more than sorting, so
+// blocks are recycled: each step returns its blocks to the pool, and the next step takes them from there.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ class BlockPool {
         free_.push_back(block);
     }
 
-    // Gives the memory of the free blocks back to the system. To be called while no other thread
-    // is at work: each of them would be stopped for each block.
+    // Returns the memory of the free blocks to the system. Call it while no other thread runs: the
+    // system interrupts every running thread once for each block.
     void shrink() {
         std::lock_guard<std::mutex> lock(guard_);
         for (void* block : free_) forget(block);
@@ -57,7 +57,7 @@ class BlockPool {
    private:
     static void forget([[maybe_unused]] void* block) {
 #ifdef __linux__
-        // The length is rounded up to whole pages: with larger pages it would reach into other blocks.
+        // The system rounds the length up to whole pages. Pages larger than a block would take other blocks with it.
         static const bool whole_pages = kBytes % static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) == 0;
         if (whole_pages) madvise(block, kBytes, MADV_DONTNEED);
 #endif
@@ -68,16 +68,16 @@ class BlockPool {
         void operator()(std::byte* slab) const { ::operator delete(slab, kAligned); }
     };
 
-    // Up to 64 MiB: so large that the C library maps each slab alone. What has not been touched takes
-    // no memory, and what is freed goes back to the system at once. Small tables need 1 MiB.
+    // A slab of up to 64 MiB is large enough that the C library maps it separately. So pages that were never
+    // touched take no memory, and a freed slab returns to the system at once. Small tables need 1 MiB.
     static constexpr std::size_t kInFirstSlab = std::size_t{1} << 6, kInSlab = std::size_t{1} << 12;
     std::mutex guard_;
     std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
     std::size_t blocks_ = 0;   // in all slabs
     std::size_t in_slab_ = 0;  // in the last one
-    std::size_t fresh_ = 0;    // of the last one: the first block never given out
+    std::size_t fresh_ = 0;    // the first block of the last slab that was never used
     std::vector<void*> free_;
-    std::vector<void*> forgotten_;  // free, and without memory
+    std::vector<void*> forgotten_;  // free, their memory returned to the system
 };
 
 template <class T>
@@ -101,7 +101,7 @@ class Blocks {
         *next_++ = value;
     }
 
-    // The place for the next elements, at least one; wrote() says how many were put there.
+    // Room for at least one more element. After writing there, call wrote() with the number written.
     std::span<T> room() {
         if (next_ == end_) grow();
         return {next_, end_};
@@ -118,7 +118,7 @@ class Blocks {
         }
     }
 
-    // Calls read(first, last) for every block in order and gives each back; the list is empty then.
+    // Calls read(first, last) for every block in order and returns each to the pool. The list is empty afterwards.
     template <class Read>
     void drain(Read read) {
         for (T*& block : blocks_) {

@@ -10,7 +10,7 @@ namespace {
 class Ranks {
    public:
     Ranks(const Array<std::uint64_t>& sorted, std::uint64_t lookups) : keys_(sorted) {
-        // About one key to an entry, but never more than half a byte of table for each lookup.
+        // About one entry for each key, but at most half a byte of table for each lookup.
         const int bits = std::max(1, std::min(bit_width(keys_.size()), bit_width(lookups) - 3));
         shift_ = 64 - bits;
         first_.assign((std::size_t{1} << bits) + 1, static_cast<std::uint32_t>(keys_.size()));
@@ -19,7 +19,7 @@ class Ranks {
         for (std::size_t b = first_.size() - 1; b-- > 0;) first_[b] = std::min(first_[b], first_[b + 1]);
     }
 
-    // Fetches the memory for two keys that are soon asked for, the second sooner.
+    // Prefetches the memory for two later lookups; `soon` comes first.
     void prepare(std::uint64_t later, std::uint64_t soon) const {
         __builtin_prefetch(&first_[later >> shift_]);
         __builtin_prefetch(&keys_[first_[soon >> shift_]]);
@@ -43,16 +43,16 @@ class Ranks {
     std::vector<std::uint32_t> first_;  // first_[b]: the first key whose top bits are b or more
 };
 
-// The keys of people as one thread meets them. Most repetitions are caught at once, for little.
-class Met {
+// The keys of the people that one thread has seen. A small cache of recent keys drops most repetitions.
+class PersonKeys {
    public:
-    Met(int bits, BlockPool& pool)
-        : shift_(64 - bits), lately_(std::size_t{1} << bits, 0), parts_(empty_parts<std::uint64_t>(pool)) {}
+    PersonKeys(int bits, BlockPool& pool)
+        : shift_(64 - bits), recent_(std::size_t{1} << bits, 0), parts_(empty_parts<std::uint64_t>(pool)) {}
 
-    void prepare(std::uint64_t key) const { __builtin_prefetch(&lately_[key >> shift_], 1); }  // soon to be added
+    void prepare(std::uint64_t key) const { __builtin_prefetch(&recent_[key >> shift_], 1); }  // before add(key)
 
     void add(std::uint64_t key) {
-        std::uint64_t& seen = lately_[key >> shift_];
+        std::uint64_t& seen = recent_[key >> shift_];
         if (seen == key && key != 0) return;
         seen = key;
         parts_[part_of(key)].push_back(key);
@@ -62,16 +62,16 @@ class Met {
 
    private:
     int shift_;
-    std::vector<std::uint64_t> lately_;
+    std::vector<std::uint64_t> recent_;
     std::vector<Blocks<std::uint64_t>> parts_;
 };
 
-// What is left of a part once its elements are in order: the keys of the elements are done with.
-struct Grouped {
-    explicit Grouped(BlockPool& pool) : degrees(pool), people(pool), groups(pool) {}
+// One part of the graph. Its elements are numbered by their order, so their keys are no longer needed.
+struct GraphPart {
+    explicit GraphPart(BlockPool& pool) : degrees(pool), people(pool), groups(pool) {}
 
-    // `mask` has the low bits of a key that are the element's group, if anybody wants to know.
-    void add(Blocks<Pair> sorted, Met& met, std::uint64_t mask) {
+    // `mask` selects the low bits of a key that number the element's group; 0 if there are no groups.
+    void add(Blocks<Pair> sorted, PersonKeys& person_keys, std::uint64_t mask) {
         std::uint64_t element = 0;
         std::uint32_t degree = 0;
         auto element_done = [&] {
@@ -85,8 +85,8 @@ struct Grouped {
                 element = pair->element;
                 ++degree;
                 people.push_back(pair->person);
-                if (end - pair > 16) met.prepare(pair[16].person);
-                met.add(pair->person);
+                if (end - pair > 16) person_keys.prepare(pair[16].person);
+                person_keys.add(pair->person);
             }
         });
         element_done();
@@ -101,17 +101,18 @@ struct Grouped {
 
 Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
     const std::uint64_t mask = (std::uint64_t{1} << group_bits) - 1;
-    constexpr std::size_t kStep = kParts / 4;  // after so many parts, what they are done with is given back
-    // Sixteen bytes a pair shrink to eight, part by part, before the people are looked up.
-    std::vector<Grouped> parts;
+    constexpr std::size_t kStep = kParts / 4;  // memory is returned to the system after every kStep parts
+    // Dropping the element keys halves the memory of a pair from 16 bytes to 8, part by part.
+    std::vector<GraphPart> parts;
     for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_);
-    Spares<Met> met;
+    ObjectPool<PersonKeys> person_keys;
     const int bits = std::clamp(bit_width(pairs_.at_most() / threads_) - 4, 1, 20);
     pairs_.for_each_part([&](std::size_t i, Blocks<Pair> pairs, Interrupt& interrupt) {
         interrupt.worked(pairs.size());
-        met.lend([&] { return Met(bits, pool_); }, [&](Met& mine) { parts[i].add(std::move(pairs), mine, mask); });
+        person_keys.with_object([&] { return PersonKeys(bits, pool_); },
+                                [&](PersonKeys& mine) { parts[i].add(std::move(pairs), mine, mask); });
     });
-    std::array<std::uint64_t, kParts + 1> elements{}, pairs{};  // in the parts before
+    std::array<std::uint64_t, kParts + 1> elements{}, pairs{};  // how many come before each part
     for (std::size_t i = 0; i < kParts; ++i) {
         elements[i + 1] = elements[i] + parts[i].degrees.size();
         pairs[i + 1] = pairs[i] + parts[i].people.size();
@@ -120,10 +121,10 @@ Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
     Graph graph;
     {
         auto distinct = empty_parts<std::uint64_t>(pool_);
-        Spares<Sorter<std::uint64_t>> sorters;
+        ObjectPool<Sorter<std::uint64_t>> sorters;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
-            sorters.lend([] { return Sorter<std::uint64_t>(); }, [&](Sorter<std::uint64_t>& sorter) {
-                for (auto& some : met.all()) sorter.take(some->part(i));
+            sorters.with_object([] { return Sorter<std::uint64_t>(); }, [&](Sorter<std::uint64_t>& sorter) {
+                for (auto& some : person_keys.all()) sorter.take(some->part(i));
                 const auto sorted = sorter.sorted(interrupt);
                 distinct[i].append(sorted.data(), sorted.data() + sorted.size());
             });

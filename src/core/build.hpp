@@ -19,8 +19,8 @@ class GraphBuilder {
     void added(std::size_t rows) { pairs_.added(rows); }
 
     // Numbers people and elements by the order of their keys. The builder is empty afterwards.
-    // `max_index` is kMaxIndex but for the tests of the limit. With `group_bits` the graph keeps so
-    // many low bits of each element's key: its group.
+    // Only tests of the limit set `max_index`. The `group_bits` lowest bits of an element's key number its
+    // group; the graph keeps them unless `group_bits` is 0.
     Graph finish(std::uint64_t max_index = kMaxIndex, int group_bits = 0);
 
    private:

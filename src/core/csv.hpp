@@ -1,10 +1,10 @@
-// What the rows of a block of CSV say.
+// Reads the fields of the rows in a block of CSV.
 //
-// A field that begins with a quote goes on to the quote that closes it, two quotes in it standing for
-// one; what follows the closing quote up to the delimiter is a part of it too, as Python's csv module
-// has it. An empty field without quotes is NULL, and so is one that a short row does not have. An
-// empty line is no row, and neither is one that begins with the comment prefix. Such a row ends where
-// it would end without being one: its quotes count, so that nobody can end it early and write rows of others.
+// A field that begins with a quote ends at the closing quote; two quotes inside it stand for one. Text between
+// the closing quote and the delimiter belongs to the field too, as in Python's csv module. An empty field
+// without quotes is NULL, and so is a field that a short row does not have. An empty line is not a row, and a
+// row that begins with the comment prefix is left out. Quotes count in a comment as in any row. Otherwise one
+// person could end a comment early and so write rows in the name of others.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@
 
 namespace dpdistinct {
 
-// The place of a column that is no field: how many fields the row has.
+// The place of a column that is not a field: it holds the number of fields of the row.
 inline constexpr int kFieldCount = std::numeric_limits<int>::min();
 
 class CsvRows {
    public:
-    // places[i] is the number of the i-th column asked for, counted from 0. Below 0 it stands for a
-    // constant of the source, or for kFieldCount.
+    // places[i] is the place of the i-th requested column, from 0 on. A place below 0 is a constant of the
+    // source, or kFieldCount.
     CsvRows(const std::vector<int>& places, const CsvLayout& layout, std::size_t longest_row, LeftOut* left_out)
         : layout_(layout),
           first_(layout.spaces() ? ' ' : layout.delimiter[0]),
@@ -89,7 +89,7 @@ class CsvRows {
         }
     }
 
-    // Without quotes, delimiters and row ends are all there is to find, 64 bytes at a time.
+    // For blocks without quotes: looks for delimiters and row ends only, 64 bytes at a time.
     template <Delimiter kind, class Row>
     void each_plain(std::string_view rows, Row& row) {
         const char *begin = rows.data(), *field = begin;  // of the row, of the field
@@ -103,11 +103,11 @@ class CsvRows {
                 const char* const at = some + std::countr_zero(found);
                 const bool ends = *at == source_->row_end;
                 if (kind == Delimiter::kBytes && !ends && (at < field || !is_delimiter(at))) {
-                    --place;  // it is no border
+                    --place;  // not a delimiter after all
                     continue;
                 }
                 if (kind == Delimiter::kSpaces && !ends && at == field) {
-                    ++field, --place;  // one more of a run
+                    ++field, --place;  // another space of the same run
                     continue;
                 }
                 for (; next != wanted_.end() && next->first == place; ++next)
@@ -138,24 +138,24 @@ class CsvRows {
         if (left_out_) ++(size > longest_row_ ? left_out_->too_long : empty ? left_out_->empty : left_out_->comments);
     }
 
-    // They end before the row does.
+    // Cannot run past the row: its last byte, the row end, is neither space nor tab.
     static const char* behind_spaces(const char* at) {
         while (*at == ' ' || *at == '\t') ++at;
         return at;
     }
 
-    // There are bytes enough behind every row to compare.
+    // May compare bytes beyond the row; Block::kPadding makes that safe.
     bool is_delimiter(const char* at) const {
         return std::memcmp(at, layout_.delimiter.data(), layout_.delimiter.size()) == 0;
     }
 
-    struct Raw {  // a field as it stands there
+    struct Raw {  // a field as written in the file
         std::string_view text;  // without its quotes
-        std::string_view rest;  // what follows the closing one
+        std::string_view rest;  // what follows the closing quote
         bool quoted, doubled;   // doubled: with doubled quotes in it
     };
 
-    // Moves `at` to the delimiter or the row end behind the field.
+    // Reads the field at `at` and moves `at` to the delimiter or row end after it.
     template <Delimiter kind>
     Raw next_field(const char*& at, const char* end) const {
         if (*at != '"') {
@@ -176,7 +176,7 @@ class CsvRows {
         return raw;
     }
 
-    // Up to the border at `end`, to which a '\r' may belong.
+    // The field from `begin` to the delimiter or row end at `end`. A '\r' may belong to the row end.
     Raw plain(const char* begin, const char* end) const {
         const bool returned = source_->drop_return && *end == source_->row_end && end > begin && end[-1] == '\r';
         return {{begin, end - returned}, {}, false, false};
@@ -193,14 +193,14 @@ class CsvRows {
         return at;
     }
 
-    // Which of these 64 bytes are delimiters, or begin one, or are row ends: bit i for byte i.
+    // Bit i says whether byte i of these 64 bytes begins a delimiter or is a row end.
     template <Delimiter kind>
     std::uint64_t borders(const char* bytes) const {
         constexpr std::uint64_t kOnes = 0x0101010101010101, kLow = 0x7F7F7F7F7F7F7F7F;
         static_assert(std::endian::native == std::endian::little);
         const std::uint64_t delimiters = kOnes * static_cast<unsigned char>(first_);
         const std::uint64_t row_ends = kOnes * static_cast<unsigned char>(source_->row_end);
-        const auto not_zero = [](std::uint64_t word) { return ((word & kLow) + kLow) | word; };  // in the high bits
+        const auto not_zero = [](std::uint64_t word) { return ((word & kLow) + kLow) | word; };  // high bits
         std::uint64_t result = 0;
         for (int i = 0; i < 8; ++i) {
             std::uint64_t word;
@@ -228,16 +228,16 @@ class CsvRows {
     }
 
     CsvLayout layout_;
-    char first_;  // byte of a delimiter
+    char first_;  // byte of the delimiter
     std::size_t longest_row_;
-    LeftOut* left_out_;                                // counted if not null
+    LeftOut* left_out_;                                // counts rows left out; may be null
     std::vector<std::pair<int, std::size_t>> wanted_;  // (place, i), increasing
-    std::vector<std::size_t> counted_;                 // i of kFieldCount
-    bool unusual_;                                     // there are such, or comments: a test less for each row
+    std::vector<std::size_t> counted_;                 // every i with places[i] == kFieldCount
+    bool unusual_;                                     // whether rows need the tests for counted_ and comments
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
-    const Source* source_ = nullptr;  // of the block at hand
-    bool ascii_ = false;              // all its bytes are
+    const Source* source_ = nullptr;  // of the current block
+    bool ascii_ = false;              // whether the current block is all ASCII
 };
 
 }  // namespace dpdistinct

@@ -1,5 +1,5 @@
-// A growing set of pairs that ends up sorted, in memory that follows the distinct pairs and not the
-// rows: arrivals wait in a bounded buffer and are sorted into the kept pairs whenever it is full.
+// The distinct pairs of a stream of rows, sorted. Memory grows with the distinct pairs, not with the rows:
+// new rows wait in a bounded buffer, and a full buffer is sorted and merged into the pairs kept so far.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ class DistinctPairs {
 
     void add(const Pair& pair) { waiting_[part_of(pair.element)].push_back(pair); }
 
-    // To be called after every batch of `rows` calls of add.
+    // Call it after every batch of `rows` rows, each of which calls add() at most once.
     void added(std::size_t rows) {
         interrupt_.worked(rows);
         rows_waiting_ += rows;
         if (rows_waiting_ < room_) return;
         for_each_part([this](std::size_t i, Blocks<Pair> pairs, Interrupt&) { kept_[i] = std::move(pairs); });
-        // The buffer takes three eighths of what is kept (but two million pairs in any case), so the
-        // merges cost a constant for each pair and the memory stays within 11/8 of the distinct pairs.
+        // The buffer holds 3/8 as many pairs as are kept, and at least two million. So each pair is merged
+        // a constant number of times on average, and memory stays below 11/8 of the distinct pairs.
         rows_waiting_ = 0;
         room_ = std::max(kMinRoom, at_most() * 3 / 8);
     }
@@ -50,13 +50,13 @@ class DistinctPairs {
         return count;
     }
 
-    // Calls use(i, pairs, interrupt) for every part, from several threads: all that were added,
-    // increasing and without repetition. Nothing is left here.
+    // Calls use(i, pairs, interrupt) for every part, from several threads. The pairs are sorted and
+    // distinct. The set is empty afterwards.
     template <class Use>
     void for_each_part(Use use) {
-        Spares<Sorter<Pair>> sorters;
+        ObjectPool<Sorter<Pair>> sorters;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
-            sorters.lend([] { return Sorter<Pair>(); }, [&](Sorter<Pair>& sorter) {
+            sorters.with_object([] { return Sorter<Pair>(); }, [&](Sorter<Pair>& sorter) {
                 sorter.take(waiting_[i]);
                 use(i, merged(kept_[i], sorter.sorted(interrupt)), interrupt);
             });

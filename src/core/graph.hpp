@@ -23,13 +23,13 @@ struct Graph {
     Element elements() const { return static_cast<Element>(begin.size() - 1); }
     std::uint64_t pairs() const { return holders.size(); }
     std::uint64_t degree(Element e) const { return begin[e + 1] - begin[e]; }
-    // Kernels that work by group call this first: a graph built without groups has none to read.
+    // Kernels that count by group call this first, because a graph may have been built without groups.
     void need_groups() const {
         if (groups.size() != elements()) throw std::invalid_argument("this table was read without groups");
     }
 };
 
-// People and elements are 32-bit numbers with the top half of the range kept for marks.
+// People and elements are 32-bit numbers; the top half of the range is reserved for marks.
 inline constexpr std::uint64_t kMaxIndex = 0x7fffffff;
 
 struct TooLarge : std::overflow_error {

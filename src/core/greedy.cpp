@@ -7,8 +7,8 @@ namespace dpdistinct {
 
 namespace {
 
-// Calls taken(e, r) for every element in the order of the keys: e is taken in round r, by the holder
-// who had r - 1 elements until then.
+// Calls taken(e, r) for every element e in the order of the keys: e is taken in round r, by a holder who has
+// r - 1 elements so far.
 template <class Taken>
 std::vector<std::uint32_t> run_greedy(const Graph& graph, Interrupt& interrupt, Taken taken) {
     std::vector<std::uint32_t> loads(graph.people, 0);
@@ -63,7 +63,7 @@ void SortedGreedy::offer(const Pair& pair) {
 
 void SortedGreedy::give_to_best() {
     if (++loads_[best_] == 0) throw TooLarge();
-    if (counts_) counts_->add(element_ & group_mask_, loads_[best_] - 1);  // a load is stored plus one
+    if (counts_) counts_->add(element_ & group_mask_, loads_[best_] - 1);  // loads_ holds the load plus one
 }
 
 std::vector<std::uint32_t> SortedGreedy::finish() {

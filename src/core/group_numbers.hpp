@@ -14,7 +14,7 @@ namespace dpdistinct {
 
 using Label = std::vector<std::string>;  // a text for each column of the group
 
-// The hash that the columns of a label are added to, one after the other.
+// The start of a label's key; its columns are added one after the other.
 inline std::uint64_t label_salt() {
     constexpr std::string_view kSalt = "group";
     return xxh64(kSalt.data(), kSalt.size(), 42);
@@ -40,8 +40,8 @@ struct Group {
 class GroupNumbers {
    public:
     GroupNumbers() = default;
-    // The i-th label has the number i; `bits` low bits of a pair's key hold it. A group is found by its key, which is
-    // that of the label unless `keys` has others: columns may have other forms of the same labels.
+    // The i-th label has the number i, held by the `bits` low bits of a pair's key. A group is found by the key of
+    // its label, or by those in `keys` if the columns write the labels in another form.
     GroupNumbers(const std::vector<Label>& labels, int bits, const std::vector<std::uint64_t>& keys = {})
         : low_bits_((std::uint64_t{1} << bits) - 1), slots_(std::bit_ceil(2 * labels.size() + 1)) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -60,7 +60,7 @@ class GroupNumbers {
     std::uint64_t key(const Group& group, std::uint64_t pair) const { return (pair & ~low_bits_) | group.number; }
 
    private:
-    // Where the label is, or the free place where it would be: fewer than half of them are taken.
+    // The slot of the label, or the free slot where it would be. Fewer than half of the slots are taken.
     std::size_t place(std::uint64_t label) const {
         std::size_t at = label & (slots_.size() - 1);
         while (slots_[at].number != Group::kNone && slots_[at].label != label) at = (at + 1) & (slots_.size() - 1);

@@ -11,7 +11,7 @@ class Interrupt {
    public:
     explicit Interrupt(std::function<void()> check = [] {}) : check_(std::move(check)) {}
 
-    // `work` counts edges looked at; a check costs microseconds and is made every few milliseconds.
+    // `work` is a number of edges. A check costs microseconds and happens every few milliseconds.
     void worked(std::uint64_t work) {
         done_ += work;
         if (done_ >= kInterval) {

@@ -1,8 +1,8 @@
-// What one line of JSON says: a line stands alone.
+// Reads one line of JSON, on its own.
 //
-// It must be one object by RFC 8259, not nested more than 1024 deep; otherwise it is left out. A string
-// is the text it stands for (half of a surrogate pair is the six characters \udXXX); null or a missing
-// name is NULL; everything else is the bytes that stand there. Where a name repeats, the last one counts.
+// A line must be one object by RFC 8259, nested at most 1024 deep; otherwise it is left out. A string becomes
+// the text it stands for (half of a surrogate pair becomes the six characters \udXXX). null or a missing
+// name is NULL. Any other value is its bytes as written. If a name repeats, the last one counts.
 #pragma once
 
 #include <bitset>
@@ -21,7 +21,7 @@ class JsonLine {
    public:
     static constexpr std::size_t kDeepest = 1024;
 
-    // Reads the line, to which value() belongs until the next call; false if it is no object.
+    // Reads a line; value() then gives its values. False if the line is not an object.
     bool read(std::string_view line, const std::vector<std::string>& names) {
         found_.assign(names.size(), {});
         at_ = line.data();
@@ -30,7 +30,7 @@ class JsonLine {
         return object(names);
     }
 
-    // The value of the i-th name, kept in the line or in `scratch`.
+    // The value of the i-th name; it lies in the line or in `scratch`.
     Field value(std::size_t i, std::string& scratch) const {
         const std::string_view raw = found_[i];
         if (raw.empty() || raw == "null") return std::nullopt;
@@ -38,12 +38,12 @@ class JsonLine {
     }
 
    private:
-    // One pass without recursion: open_[d] says whether the bracket at depth d is one of an object.
+    // One pass without recursion: open_[d] says whether the bracket at depth d opens an object.
     bool object(const std::vector<std::string>& names) {
         if (!take_bracket('{')) return false;
         asked_.clear();
         const char* value = nullptr;  // where the value of the last name begins
-        bool first = true;            // nothing since the bracket opened
+        bool first = true;            // nothing came since the last opening bracket
         while (depth_ > 0) {
             const bool named = open_[depth_ - 1];
             if (first && take(named ? '}' : ']')) {
@@ -66,7 +66,7 @@ class JsonLine {
                 if (first ? !take_bracket(*at_) : !take_scalar()) return false;
                 if (first) continue;
             }
-            // A value has ended, and with it perhaps the brackets around it.
+            // A value has ended, and perhaps objects or arrays around it.
             for (;;) {
                 if (depth_ == 1) {
                     for (const std::size_t i : asked_) found_[i] = {value, at_};
@@ -163,7 +163,7 @@ class JsonLine {
         return -1;
     }
 
-    // The text of a valid string, given with its quotes.
+    // The text of a valid string that is given with its quotes.
     static std::string_view text(std::string_view raw, std::string& scratch) {
         raw = raw.substr(1, raw.size() - 2);
         if (raw.find('\\') == std::string_view::npos) return as_utf8(raw, scratch);
@@ -236,7 +236,7 @@ class JsonLine {
     std::size_t depth_ = 0;
     std::bitset<kDeepest> open_;
     std::vector<std::string_view> found_;
-    std::vector<std::size_t> asked_;  // the names that the value at hand belongs to
+    std::vector<std::size_t> asked_;  // the requested names that the current value has
     std::string scratch_;
 };
 

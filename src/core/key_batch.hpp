@@ -18,7 +18,7 @@ inline constexpr std::string_view kSides[] = {"person", "element"};
 using Hashes = std::vector<std::uint64_t>;
 using Keys = std::array<Hashes, 2>;
 
-// The hash that a side's values are added to: that of its salt, from Spark's seed on.
+// The start of a side's keys: the hash of its salt, with Spark's seed.
 inline std::uint64_t salt_hash(std::size_t side) { return xxh64(kSides[side].data(), kSides[side].size(), 42); }
 
 inline ArrowSchema key_schema() { return table_schema({kSides[0].data(), kSides[1].data()}, "l", false); }

@@ -52,10 +52,10 @@ struct KeyStream {
     GroupNumbers groups;
     std::vector<const Group*> found;                          // of the rows at hand
     std::unique_ptr<Released<ArrowArray>> batch;     // of values
-    std::int64_t row = 0;                            // the first of the batch that is not hashed yet
+    std::int64_t row = 0;                            // the first row of the batch that is not hashed yet
 };
 
-// Makes sure of a batch with rows to hash; false at the end of the stream.
+// Reads batches until one has rows to hash; false at the end of the stream.
 bool KeyStream::fetch() {
     while (!batch || row == batch->length) {
         batch = std::make_unique<Released<ArrowArray>>();
@@ -68,7 +68,7 @@ bool KeyStream::fetch() {
     return true;
 }
 
-// Rows of groups that are not listed are not complete.
+// Finds the group of each row. Rows of groups that are not listed become incomplete.
 void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
     Hashes keys(complete.size(), label_salt());
     for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);

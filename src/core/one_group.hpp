@@ -1,4 +1,4 @@
-// Everybody counts in one group only: the graph falls apart by group, and one run serves all groups.
+// Each person counts in one group only. Then the groups share no person, and one run serves all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace dpdistinct {
 
-// The same people, each with those of their elements alone that lie in the first (lowest) of the groups
-// they have elements in: a rule of that person alone. Elements that nobody is left with are dropped.
+// Each person keeps only the elements of their first (lowest) group. This depends on that person alone.
+// Elements that nobody keeps are dropped.
 Graph one_group_per_person(const Graph& graph, Interrupt& interrupt);
 
-// How often each load occurs in each group of such a graph, by group and then by load.
+// How many people have each load in each group of such a graph, sorted by group, then load.
 struct GroupLoads {
     std::vector<std::int64_t> group, load, people;  // one entry for each load > 0 that occurs in a group
 };

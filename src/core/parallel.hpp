@@ -17,7 +17,7 @@
 
 namespace dpdistinct {
 
-// A thread that is joined when it goes. std::jthread does the same, but libc++ has it only since version 18.
+// A thread that its destructor joins. std::jthread does the same, but libc++ has it only since version 18.
 class JoiningThread {
    public:
     template <class Work>
@@ -91,33 +91,33 @@ void parallel_for(std::size_t pieces, unsigned threads, Interrupt& interrupt, Pi
     if (failure) std::rethrow_exception(failure);
 }
 
-// What a thread needs for its pieces and others may use after it: no more are made than threads
-// are at work at once.
-template <class Thing>
-class Spares {
+// Objects that threads use one after another, such as sort buffers. It never makes more of them than
+// there are threads.
+template <class Object>
+class ObjectPool {
    public:
-    // Calls use(thing) with one that nobody else is using; make() makes a new one.
+    // Calls use(object) with an object that no other thread is using. Calls make() if there is none.
     template <class Make, class Use>
-    void lend(Make make, Use use) {
-        std::unique_ptr<Thing> thing;
+    void with_object(Make make, Use use) {
+        std::unique_ptr<Object> object;
         {
             std::lock_guard<std::mutex> lock(guard_);
-            if (!things_.empty()) {
-                thing = std::move(things_.back());
-                things_.pop_back();
+            if (!objects_.empty()) {
+                object = std::move(objects_.back());
+                objects_.pop_back();
             }
         }
-        if (!thing) thing = std::make_unique<Thing>(make());
-        use(*thing);
+        if (!object) object = std::make_unique<Object>(make());
+        use(*object);
         std::lock_guard<std::mutex> lock(guard_);
-        things_.push_back(std::move(thing));
+        objects_.push_back(std::move(object));
     }
 
-    std::vector<std::unique_ptr<Thing>>& all() { return things_; }
+    std::vector<std::unique_ptr<Object>>& all() { return objects_; }
 
    private:
     std::mutex guard_;
-    std::vector<std::unique_ptr<Thing>> things_;
+    std::vector<std::unique_ptr<Object>> objects_;
 };
 
 }  // namespace dpdistinct

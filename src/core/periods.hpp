@@ -1,4 +1,4 @@
-// The day, week, month or year that a text in the plain form of a date lies in.
+// The day, week, month or year of a date written in a plain form.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace dpdistinct {
 
 enum class Every : std::uint8_t { kWhole, kDay, kWeek, kMonth, kYear };  // kWhole: the text itself
 
-// Writes the labels of periods as group_lists.label_sql has them for DuckDB.
+// Writes the same labels as DuckDB does with group_lists.label_sql.
 class PeriodLabel {
    public:
-    // The label of a text, kept in the text or here until the next call. Empty for a text in any other form
-    // than 2024-03-05, 2024-03-05 16:00:00, 2024-03-05T16:00:00.123456Z: what those mean, DuckDB knows.
+    // The label of a date; valid as long as `text` and until the next call. The plain forms are 2024-03-05,
+    // 2024-03-05 16:00:00 and 2024-03-05T16:00:00.123456Z. Other texts give an empty label; DuckDB reads them.
     std::string_view of(std::string_view text, Every every) {
         if (!is_plain(text)) return {};
         switch (every) {
@@ -28,12 +28,12 @@ class PeriodLabel {
     bool is_plain(std::string_view text) {
         if (text.size() < 10 || text[4] != '-' || text[7] != '-') return false;
         if (!number(text, 0, 4, year_) || !number(text, 5, 2, month_) || !number(text, 8, 2, day_)) return false;
-        if (year_ < 1001 || year_ > 9998) return false;  // weeks may belong to a neighbouring year of four digits
+        if (year_ < 1001 || year_ > 9998) return false;  // the years beside it have four digits too
         if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > days_of(month_)) return false;
         return text.size() == 10 || is_time(text.substr(10));
     }
 
-    // Of a day: " 16:00:00", "T16:00:00", with up to six digits of a second, with or without Z.
+    // A time of day: " 16:00:00" or "T16:00:00", with up to six decimals of the second, with or without Z.
     static bool is_time(std::string_view text) {
         int hour, minute, second, fraction;
         if (text.size() < 9 || (text[0] != ' ' && text[0] != 'T') || text[3] != ':' || text[6] != ':') return false;

@@ -17,7 +17,7 @@ struct PythonStream {
     nb::object next;
 };
 
-// Everything that a batch points to. Python's buffers are given back with it.
+// Everything that a batch points to. Its destructor releases Python's buffers.
 struct PythonBatch {
     explicit PythonBatch(std::size_t width) : buffers(width), arrays(width), children(width) {}
     ~PythonBatch() {

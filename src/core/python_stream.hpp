@@ -1,4 +1,4 @@
-// Tables that Python hands out batch by batch, as an Arrow stream; and the fields of any stream.
+// Arrow streams of tables that Python yields batch by batch; and the fields of any Arrow stream.
 #pragma once
 
 #include <nanobind/nanobind.h>

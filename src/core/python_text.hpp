@@ -21,19 +21,19 @@ namespace dpdistinct {
 
 namespace nb = nanobind;
 
-// What stopped a source in this thread and is no error of it: Ctrl-C, for one.
+// An exception that stopped a source but is not an error of it, such as Ctrl-C.
 inline std::exception_ptr& stopped_in_source() {
     thread_local std::exception_ptr stopped;
     return stopped;
 }
 
-// A Python function that returns the next bytes. Called by the thread that reads the stream, and by no other.
+// A Python function that returns the next bytes. Only the thread that reads the stream calls it.
 class PythonReader {
    public:
     explicit PythonReader(nb::object next) : next_(std::move(next)) {}
     PythonReader(const PythonReader&) = delete;
     PythonReader& operator=(const PythonReader&) = delete;
-    ~PythonReader() {  // in a thread that may or may not hold the GIL
+    ~PythonReader() {  // the current thread may or may not hold the GIL
         nb::gil_scoped_acquire gil;
         next_.reset();
         bytes_.reset();

@@ -14,16 +14,15 @@ struct NoSuchGroup : std::invalid_argument {
     NoSuchGroup() : std::invalid_argument("the low bits of a pair's key are not the number of a listed group") {}
 };
 
-// What was counted: so many elements of this group in this bucket. Without zeros, by group, then by bucket.
+// The counts that are not zero: how many elements of a group fall into a bucket. Sorted by group, then bucket.
 struct RoundTable {
     std::vector<std::int64_t> group, bucket, count;
 };
 
-// Rounds are told apart only as far as the caller's bounds do: bucket i has the rounds above bounds[i - 1]
-// and up to bounds[i], the last bucket those above all bounds. So the memory is groups x bounds at most,
-// however many rounds one person with a million elements makes; and a bucket takes memory only once
-// a round falls into it, which the large bounds of a grid without end rarely see. Where there are
-// very many groups, most are small, and the memory follows the counts that are not zero.
+// Rounds are counted in buckets given by the caller's bounds: bucket i has the rounds above bounds[i - 1] and up
+// to bounds[i]; the last bucket has the rounds above all bounds. So memory is at most groups x bounds, even if
+// one person with a million elements makes a million rounds. A bucket takes memory only once a round falls into
+// it. With very many groups, most are small, and only counts that are not zero take memory.
 class RoundCounts {
    public:
     static constexpr std::size_t kFewGroups = 1 << 16;
@@ -62,7 +61,7 @@ class RoundCounts {
     }
 
    private:
-    static constexpr std::uint32_t kSmall = 256;  // nearly all rounds; looked up and not searched for
+    static constexpr std::uint32_t kSmall = 256;  // nearly all rounds are small; a table finds their buckets
 
     std::uint32_t search(std::uint32_t round) const {
         return static_cast<std::uint32_t>(std::lower_bound(bounds_.begin(), bounds_.end(), round) - bounds_.begin());
@@ -72,8 +71,8 @@ class RoundCounts {
     std::vector<std::uint32_t> bounds_;  // increasing
     bool few_;
     std::vector<std::uint32_t> small_;  // the bucket of each small round
-    std::vector<std::vector<std::int64_t>> buckets_;             // of few groups: counts by group; empty if all zero
-    std::unordered_map<std::uint64_t, std::int64_t> sparse_;  // of many: group * buckets + bucket
+    std::vector<std::vector<std::int64_t>> buckets_;             // of few groups: counts by group, or empty
+    std::unordered_map<std::uint64_t, std::int64_t> sparse_;  // if groups are many: group * buckets + bucket -> count
 };
 
 }  // namespace dpdistinct

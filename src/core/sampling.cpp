@@ -8,17 +8,17 @@
 namespace dpdistinct {
 namespace {
 
-// xoshiro256** (Blackman and Vigna), one for each person, from the secret of this run and the
-// person's own key: nobody's order depends on who else is there, so the sensitivity of the sampled
-// count holds for every secret, and a fast generator is enough.
+// xoshiro256** (Blackman and Vigna), one for each person, seeded with the secret of this run and the
+// person's key. So nobody's order depends on who else is in the table, and the sensitivity of the sampled
+// count holds for every secret. A fast generator is therefore enough.
 class Random {
    public:
     Random(const std::array<std::uint64_t, 4>& secret, std::uint64_t key) {
         for (std::size_t i = 0; i < 4; ++i) s_[i] = mix(secret[i] ^ mix(key + i));
-        s_[0] |= 1;  // the one state it must not have is all zeros
+        s_[0] |= 1;  // the state must not be all zeros
     }
 
-    // Uniform in [0, n), for n < 2^32: by rejection, so without bias.
+    // Uniform in [0, n), for n < 2^32. Rejection makes it exact.
     std::uint32_t below(std::uint32_t n) {
         for (;;) {
             const std::uint64_t product = (next() >> 32) * n;

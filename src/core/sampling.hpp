@@ -1,4 +1,4 @@
-// What other tools do, as a baseline: each person keeps l of their elements at random.
+// The baseline, as in other tools: each person keeps l of their elements at random.
 #pragma once
 
 #include <array>
@@ -10,9 +10,8 @@
 
 namespace dpdistinct {
 
-// Everybody puts their elements in a random order of their own; the best rank of an element is
-// the smallest place it has with any holder. With bound l the elements of best rank <= l are
-// counted: every l from one pass.
+// Each person puts their elements in a random order. The best rank of an element is its smallest place among
+// all its holders. At bound l, the elements of best rank <= l are counted. So one pass serves every l.
 std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret,
                                       Interrupt& interrupt);
 

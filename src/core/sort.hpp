@@ -1,4 +1,4 @@
-// Sorting 64- and 128-bit keys that are hashes, and so nearly uniform.
+// Sorts 64- and 128-bit keys. They are hashes, so they are nearly uniform.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Pair {
     std::uint64_t element;
     std::uint64_t person;
     bool operator==(const Pair&) const = default;
-    // Without a branch: which of two hashes is less cannot be predicted.
+    // Without a branch: the processor cannot predict which of two hashes is smaller.
     bool operator<(const Pair& other) const {
         return (element < other.element) | ((element == other.element) & (person < other.person));
     }
@@ -42,9 +42,9 @@ void insertion_sort(Key* keys, std::size_t count) {
     }
 }
 
-// Sorts `from` into `to` and leaves `from` in disorder. By the highest bits in which the keys
-// differ, so that the buckets are short at once if the keys are uniform; common prefixes (one
-// popular element) are skipped in a round.
+// Sorts `from` into `to` and leaves `from` in disorder. The buckets are the highest bits in which the
+// keys differ. If the keys are uniform, the buckets are short after one round. A common prefix (one
+// popular element) is skipped in one round.
 template <class Key>
 void radix_sort(Key* from, std::size_t count, Key* to, Interrupt& interrupt) {
     constexpr std::size_t kShort = 16;

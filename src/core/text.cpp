@@ -69,7 +69,8 @@ void Cutter::cut(Block& block) {
         last = count == 0;
         size += count;
     }
-    const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, size));  // then there is no tail
+    // tail_ is empty while bytes are skipped.
+    const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, size));
     to_skip_ -= skipped;
 
     block.quotes = tail_quotes_;
@@ -82,7 +83,7 @@ void Cutter::cut(Block& block) {
         if (left_out_) left_out_->too_long += !too_long_;
     }
     block.end = last_end_ == kNone ? block.begin : last_end_ + 1;
-    if (last) {  // it ends the last row too, unless that is still inside quotes
+    if (last) {  // the end of the file also ends the last row, unless that is inside quotes
         const bool begun = block.end < size, open = quoted_ && !after_quote_;
         if (begun && !open) {
             data[size] = source.row_end;
@@ -104,8 +105,8 @@ void Cutter::cut(Block& block) {
     }
 }
 
-// Jumps from quote to quote. Outside of quotes, one that follows a delimiter or a row end opens a field,
-// and any other is an ordinary byte. Inside, two of them stand for one.
+// Jumps from quote to quote. Outside of quotes, a quote opens a field only after a delimiter or a row end;
+// otherwise it is an ordinary byte. Inside quotes, two quotes stand for one.
 void Cutter::scan(const char* data, std::size_t from, std::size_t size) {
     first_end_ = last_end_ = kNone;
     if (!quotes_) return note_row_ends(data, from, size);
@@ -151,7 +152,7 @@ void Cutter::leave_quotes() {
     match_.close_quotes();
 }
 
-// Of the bytes in [at, to), which are outside of quotes, those of the last row matter.
+// [at, to) lies outside of quotes. Only its last row matters for what follows.
 void Cutter::match_up_to(const char* data, const char* at, const char* to) {
     if (last_end_ != kNone && data + last_end_ >= at) {
         at = data + last_end_ + 1;

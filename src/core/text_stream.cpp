@@ -20,7 +20,7 @@
 namespace dpdistinct {
 namespace {
 
-// Calls row(fields) for every row of the block; fields[i] belongs to the i-th column asked for.
+// Calls row(fields) for every row of the block; fields[i] is that of the i-th requested column.
 template <class Row>
 void for_each_row(const Block& block, const TextQuery& query, Row row) {
     const std::size_t count = query.columns.size();
@@ -104,7 +104,7 @@ struct Texts {
         if (field) {
             valid.back() |= static_cast<unsigned char>(1 << row % 8);
             data.append(*field);
-            // A block and one long row, each byte as four characters: far from the limit. Asserted all the same.
+            // Cannot happen: a block and one long row, with four characters for each byte, are far smaller.
             if (data.size() > std::numeric_limits<std::int32_t>::max()) throw StreamFailed();
         } else {
             ++nulls;
@@ -139,16 +139,16 @@ struct MakeTexts {
     }
 };
 
-// A block on its way, and the batch that it becomes.
+// A block, and the batch made from it.
 struct Piece {
     Block block;
     Released<ArrowArray> batch;
     bool ready = false;
 };
 
-// The one that reads the stream works too: it cuts blocks and turns them into batches whenever the next
-// batch is not ready. The other threads do the same, but for sources that are Python's: these only the
-// reader touches, so nobody ever waits for Python's lock while somebody else waits for them.
+// The thread that reads the stream works too: while the next batch is not ready, it cuts blocks and turns them
+// into batches. The other threads do the same, but only the reading thread calls sources that are Python
+// functions. So no helper ever waits for the GIL, and there can be no deadlock.
 template <class Make>
 class TextStream {
    public:
@@ -163,7 +163,7 @@ class TextStream {
             stopped_ = true;
         }
         changed_.notify_all();
-    }  // joins
+    }  // helpers_ joins its threads
 
     ArrowSchema schema() const { return make_.schema(query_); }
 
@@ -192,7 +192,7 @@ class TextStream {
         started_ = true;
         try {
             while (helpers_.size() + 1 < query_.threads) helpers_.emplace_back([this] { help(); });
-        } catch (const std::system_error&) {  // no more threads here: those there are will do
+        } catch (const std::system_error&) {  // the system allows no more threads; go on with those there are
         }
     }
 
@@ -202,7 +202,8 @@ class TextStream {
             if (!work(lock, false)) changed_.wait(lock);
     }
 
-    // One step, if there is one to do: to cut a block while few of them wait, or to read one.
+    // Does one step and returns true, or returns false if there is none: cuts a block if few are waiting,
+    // otherwise reads one.
     bool work(std::unique_lock<std::mutex>& lock, bool reader) {
         const bool room = pieces_.size() < 2 * std::size_t{query_.threads} && in_flight_ < kMostInFlight;
         const bool may_cut = !cutting_ && !cutter_.at_end() && (reader || cutter_.any_thread()) && room;
@@ -248,18 +249,18 @@ class TextStream {
         step();
     }
 
-    static constexpr std::size_t kMostInFlight = std::size_t{256} << 20;  // for blocks that long rows have swollen
+    static constexpr std::size_t kMostInFlight = std::size_t{256} << 20;  // matters only if long rows make blocks large
 
     const TextQuery query_;
     const Make make_;
-    std::mutex guard_;  // of all that follows
+    std::mutex guard_;  // protects everything below
     std::condition_variable changed_;
-    Cutter cutter_;                              // used without the guard, by the one who set cutting_
+    Cutter cutter_;                              // used without the lock, by the thread that set cutting_
     bool cutting_ = false;
     std::deque<std::unique_ptr<Piece>> pieces_;  // in the order of the rows
-    std::deque<Piece*> waiting_;                 // those whose blocks nobody has begun to read
-    std::size_t in_flight_ = 0;                  // bytes of their blocks
-    std::vector<Block> spare_;                   // for their memory
+    std::deque<Piece*> waiting_;                 // pieces whose blocks no thread reads yet
+    std::size_t in_flight_ = 0;                  // bytes of all blocks in pieces_
+    std::vector<Block> spare_;                   // blocks to use again
     std::exception_ptr failure_;
     bool stopped_ = false;
     bool started_ = false;

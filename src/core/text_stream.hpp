@@ -17,7 +17,7 @@ namespace dpdistinct {
 
 struct TextColumn {
     std::string name;
-    int place;  // in a row of CSV, from 0 on; below 0, the number of a constant of the source: -1 is the first
+    int place;  // in a row of CSV, from 0 on; -1, -2, ... are the first, second, ... constant of the source
 };
 
 struct TextQuery {
@@ -26,26 +26,26 @@ struct TextQuery {
     unsigned threads;
     std::size_t block = kBlock;
     std::size_t longest_row = kLongestRow;
-    std::shared_ptr<LeftOut> left_out;  // counts rows if not null
+    std::shared_ptr<LeftOut> left_out;  // counts rows left out; may be null
 };
 
-// A column of text for each one asked for. The rows keep their order.
+// A text column for each requested column. The rows keep their order.
 ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query);
 
-// Whether a stream has left out a row because its date is in no plain form (periods.hpp).
+// Whether a stream has left out a row because its date is not in a plain form (periods.hpp).
 struct OtherDates {
     std::atomic<bool> met = false;
 };
 
-// The columns of a group's label, which stand between those that say who and those that say what.
+// The columns of the group's label. They stand after the person's columns and before the element's.
 struct TextGroups {
     std::vector<Every> every;  // of each column
     GroupNumbers groups;
     std::shared_ptr<OtherDates> others;
 };
 
-// The keys of the rows without a NULL, the first `people` columns saying who: what keys_of makes of
-// text_values, without the texts in between. With groups, rows of groups that are not listed are left out.
+// The keys of the rows without a NULL; the first `people` columns are the person's. The same keys as those of
+// keys_of(text_values(...)), but the texts are not copied. Rows of groups that are not listed are left out.
 ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people, TextGroups by);
 
 }  // namespace dpdistinct

@@ -1,6 +1,6 @@
-// Text that is not UTF-8 must neither be lost nor reach an engine that refuses it: each byte that
-// belongs to no valid sequence counts as the four characters \xNN, as Python's "backslashreplace"
-// has it. The rule looks at one value alone.
+// Text that is not UTF-8 must neither be lost nor reach an engine that refuses it. So each byte outside of a
+// valid sequence counts as the four characters \xNN, as with Python's "backslashreplace". The rule looks at
+// one value alone.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ inline bool is_ascii(const char* data, std::size_t size) {
     return (seen & kHigh) == 0;
 }
 
-// The length of the UTF-8 sequence at the start of `text`, or 0 if there is no valid one: the table
-// of well-formed sequences of the Unicode standard, which knows no surrogates and no overlong forms.
+// The length of the UTF-8 sequence at the start of `text`, or 0 if it is not valid. Follows the Unicode
+// standard's table of well-formed sequences, without surrogates and overlong forms.
 inline std::size_t utf8_length(std::string_view text) {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto within = [&](std::size_t i, unsigned low, unsigned high) {

@@ -1,4 +1,4 @@
-// The values of an Arrow column as the bytes that stand for them in every engine, and their hashes.
+// The values of an Arrow column as bytes that are the same in every engine, and their hashes.
 #pragma once
 
 #include <algorithm>
@@ -119,7 +119,7 @@ class Values {
         meanings_ = column.dictionary->length;
     }
 
-    // Calls add(position, hash) for every row with a value, and takes note of the others.
+    // Calls add(position, hash) for every row with a value, and marks the others as incomplete.
     template <class Add>
     void each(const HashedRows& rows, Add add) const {
         for (std::size_t row = 0; row < rows.hashes.size(); ++row) {
@@ -224,7 +224,7 @@ class Values {
     }
 
     template <class T>
-    void time(const HashedRows& rows) {  // unsigned: a time that is none may overflow
+    void time(const HashedRows& rows) {  // unsigned, because an invalid time may overflow
         each(rows, [&](std::int64_t at, std::uint64_t seed) {
             return hash(factor_ * static_cast<std::uint64_t>(std::int64_t{read<T>(1, at)}), seed);
         });
@@ -362,9 +362,9 @@ class Values {
     std::int64_t start_ = 0;
     ReadInteger read_integer_ = nullptr;
     std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
-    int width_ = -1;                   // of bytes of one length
+    int width_ = -1;                   // of a type of bytes with a fixed length
     int words_ = 0;                    // of a decimal
-    std::string mended_;               // text that was no UTF-8
+    std::string mended_;               // text that was not UTF-8
     // A value of a dictionary, hashed: the hash that it was added to, and the result.
     struct Meaning {
         enum State : std::uint8_t { kUnknown, kNull, kValue };

@@ -40,7 +40,7 @@ class Payment:
     ledger: Ledger
     dataset: str
     request_id: str
-    data_name: str | None  # of data that are no files
+    data_name: str | None  # for data that are not files
     series: str | None
     who: str | None
 
@@ -54,7 +54,7 @@ def check_payment(
     series: Any = None,
     who: Any = None,
 ) -> Payment | None:
-    """The payment, or None where there is no ledger; what needs one is refused without it."""
+    """The payment, or None without a ledger. Parameters that need a ledger are then refused."""
     if ledger is None:
         given = {"dataset": dataset, "request_id": request_id, "data_name": data_name, "series": series}
         for name, value in given.items():
@@ -216,7 +216,7 @@ def _answer_of(data: Contributions, resources: Resources, parameters: Parameters
 
 @contextmanager
 def logged(step: str, progress: Callable[[str], None] = lambda step: None) -> Iterator[None]:
-    """The name of a step and how long it took, for whoever runs it; nothing of the data."""
+    """Logs the name of a step and how long it took; nothing of the data."""
     progress(step)
     begin = time.perf_counter()
     yield

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpdistinct.report import NOT_PRIVATE
+from dpdistinct.wording import over_lines
 
 
 @dataclass(frozen=True)
@@ -15,9 +16,10 @@ class Ids:
 
     columns: list[str]
     blank_rows: int  # rows whose id is there, but empty or nothing but spaces
+    placeholders: dict[str, int]  # ids such as NULL or unknown, and how many rows have them
     alike: int  # ids that differ from another one in case or surrounding spaces alone
     examples: list[list[str]]  # some of them, those that are alike together
-    not_utf8: int  # ids with bytes that are no UTF-8
+    not_utf8: int  # ids with bytes that are not UTF-8
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +46,7 @@ class Check:
     most_per_person: int | None  # elements
     median_per_person: float | None
     remarks: list[str]  # what to look at, with the way out
-    command: str  # what counts, to be copied
+    command: str  # the command that counts, to be copied
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -67,7 +69,7 @@ class Check:
             )
         if self.remarks:
             lines += ["", "Look at this first:", *(f"- {remark}" for remark in self.remarks)]
-        return "\n".join([*lines, "", "To count:", f"  {self.command}", "", NOT_PRIVATE])
+        return "\n".join([*lines, "", "To count:", f"  {over_lines(self.command)}", "", NOT_PRIVATE])
 
     def _sides(self) -> list[tuple[str, Ids]]:
         sides = {"person": self.person, "element": self.element}
@@ -94,6 +96,11 @@ def _ids_lines(name: str, ids: Ids) -> list[str]:
     found = []
     if ids.blank_rows:
         found.append(f"{ids.blank_rows:,} rows with a blank id, which counts as one {name}")
+    if ids.placeholders:
+        words = ", ".join(
+            f"{word!r} ({rows:,} {'row' if rows == 1 else 'rows'})" for word, rows in ids.placeholders.items()
+        )
+        found.append(f"{words}: each counts as one {name}; does it stand for a missing id?")
     if ids.alike:
         examples = "; ".join(" and ".join(map(repr, some)) for some in ids.examples)
         found.append(f"{ids.alike:,} ids differ in case or surrounding spaces alone: {examples}")

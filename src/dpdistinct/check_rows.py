@@ -11,12 +11,13 @@ from dpdistinct.errors import constant_error
 from dpdistinct.sources.duck import quoted
 
 EXAMPLES = 3
+PLACEHOLDERS = ("null", "(null)", "na", "n/a", "#n/a", "nan", "none", "nil", "unknown", "undefined", "-", "?")
 Sides = Sequence[Sequence[str]]  # the columns of the person, those of the element; none if not asked for
 Found = dict[str, Any]  # fields of a Check
 
 
 class Rows:
-    """The rows as DuckDB has them: each pair of ids once, with the number of its rows."""
+    """The rows in DuckDB: each pair of ids once, with the number of its rows."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Rows:
             )
 
     def found(self, *, wrong: bool = False) -> Found:
-        """wrong: whether the files have bytes that are no UTF-8."""
+        """wrong: whether the files have bytes that are not UTF-8."""
         person, element = (
             self._ids(name, side, wrong) if side else None
             for name, side in zip(("person", "element"), self._sides, strict=True)
@@ -83,9 +84,13 @@ class Rows:
             )
         return reasons
 
+    def _asked(self) -> list[str]:
+        return [name for name, side in zip(("person", "element"), self._sides, strict=True) if side]
+
     def _ids(self, name: str, columns: Sequence[str], wrong: bool) -> Ids:
+        counted = " AND ".join(f"{side} IS NOT NULL" for side in self._asked())
         alike = (
-            f"SELECT list(DISTINCT {name} ORDER BY {name}) AS ids FROM pairs WHERE {name} IS NOT NULL "
+            f"SELECT list(DISTINCT {name} ORDER BY {name}) AS ids FROM pairs WHERE {counted} "
             f"GROUP BY lower(trim({name}, ' \t')) HAVING count(DISTINCT {name}) > 1"
         )
         (count,) = self._row(f"SELECT coalesce(sum(len(ids)), 0)::BIGINT FROM ({alike})")
@@ -94,11 +99,18 @@ class Rows:
         if wrong:
             pattern = r"\\x[89a-f][0-9a-f]"
             (not_utf8,) = self._row(
-                f"SELECT count(DISTINCT {name}) FROM pairs WHERE regexp_matches({name}, '{pattern}')"
+                f"SELECT count(DISTINCT {name}) FROM pairs WHERE {counted} "
+                f"AND regexp_matches({name}, '{pattern}')"
             )
+        words = ", ".join(f"'{word}'" for word in PLACEHOLDERS)
+        placeholders = self._all(
+            f"SELECT {name}, sum(rows)::BIGINT FROM pairs WHERE lower(trim({name}, ' \t')) IN ({words}) "
+            f"AND {counted} GROUP BY {name} ORDER BY {name}"
+        )
         return Ids(
             columns=list(columns),
-            blank_rows=self._number(f"trim({name}, ' \t\x1f') = ''"),
+            blank_rows=self._number(f"trim({name}, ' \t\x1f') = '' AND {counted}"),
+            placeholders=dict(placeholders),
             alike=count,
             examples=[[text.replace("\x1f", " / ") for text in ids] for (ids,) in examples],
             not_utf8=not_utf8,

@@ -49,6 +49,7 @@ Data = Annotated[
     list[str],
     typer.Argument(
         help="Files or globs (CSV, TSV, JSON lines, Parquet; .gz, .zst; DuckDB, SQLite), or a database URL.",
+        metavar="DATA...",
         show_default=False,
     ),
 ]
@@ -239,7 +240,7 @@ def count(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """One private answer: a lower bound for the number of distinct elements, with its confidence.
+    """One private answer: a lower bound for the distinct count.
 
     Where a file is new to you, `dpdistinct check` shows trusted eyes first what would be read.
     """
@@ -249,6 +250,10 @@ def count(
     with on_terminal("opening", data) as step:
         print_answer = run_count(options, step)
     print_answer()
+
+
+guide_command(app)
+check_command(app, on_terminal)
 
 
 @app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
@@ -267,7 +272,7 @@ def plan(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What to expect, before any data is touched: how far noise pushes the answer down."""
+    """How far noise pushes an answer down, before any data is touched."""
     options = dict(locals())
     from dpdistinct.cli_plan import run_plan
 
@@ -305,7 +310,11 @@ def explore(
     temp_directory: TempDirectory = None,
     threads: Threads = None,
 ) -> None:
-    """NOT PRIVATE, for trusted eyes: what each limit per person keeps, how mechanisms would do; or groups."""
+    """NOT PRIVATE: exact counts, and how each mechanism would do.
+
+    For trusted eyes. Shows what each limit per person keeps, and simulates answers of each mechanism. With
+    --group-by it shows the true count of each group.
+    """
     options = dict(locals())
     from dpdistinct.cli_explore import run_explore
 
@@ -314,14 +323,10 @@ def explore(
 
 @app.command(epilog=examples("demo"))
 def demo() -> None:
-    """A small table of people and the sites they visited: one private answer, and what lies behind it."""
+    """A made-up table, one private answer, and what lies behind it."""
     from dpdistinct.demo import run_demo
 
     run_demo(say)
-
-
-check_command(app, on_terminal)
-guide_command(app)
 
 
 def main() -> None:
@@ -338,12 +343,13 @@ def main() -> None:
         fail(str(error), status_of(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
-        hint = f"; see {context.command_path} --help" if context else ""
-        fail(error.format_message().rstrip(".") + hint, USAGE)
+        message = error.format_message().rstrip(".")
+        see = " See" if message.endswith("?") else "; see"
+        fail(message + (f"{see} {context.command_path} --help" if context else ""), USAGE)
     except (BrokenPipeError, SystemExit) as ended:
         if isinstance(ended, SystemExit) and not ended.code:  # shell completion
             raise
-        # Whoever read the output has gone.
+        # The reader of the pipe has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError:

@@ -6,10 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli_common import Comment, Delimiter, Format, Header, Json, Quotes, examples
+from dpdistinct.cli_common import Comment, Delimiter, Format, Header, Json, Quotes, examples, say
 
 Data = Annotated[
-    list[str], typer.Argument(help="Files, globs or a database URL, as for count.", show_default=False)
+    list[str],
+    typer.Argument(
+        help="Files, globs or a database URL, as for count.", metavar="DATA...", show_default=False
+    ),
 ]
 Person = Annotated[
     list[str] | None, typer.Option(help="The column that says who; repeat it for several.", metavar="COLUMN")
@@ -56,9 +59,10 @@ def check_command(app: typer.Typer, progress: Any) -> None:
         temp_directory: TempDirectory = None,
         threads: Threads = None,
     ) -> None:
-        """NOT PRIVATE, for trusted eyes: columns, encoding, delimiter, rows that would be left out and why.
+        """NOT PRIVATE: how a file is read, and what would be left out.
 
-        Ends with the command that counts. Run it first where a file is new to you.
+        For trusted eyes. Shows columns, encoding, delimiter, ids that look wrong, and rows that would be left
+        out and why. Ends with the command that counts. Run it first where a file is new to you.
         """
         options = dict(locals())
         for name in ("app", "progress", "as_json", "data"):
@@ -67,4 +71,4 @@ def check_command(app: typer.Typer, progress: Any) -> None:
 
         with progress("reading", data):
             found = look(data, **options)
-        typer.echo(found.to_json() if as_json else str(found))
+        typer.echo(found.to_json()) if as_json else say(str(found))

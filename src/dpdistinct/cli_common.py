@@ -14,10 +14,11 @@ from typing import Annotated, Any
 import typer
 
 from dpdistinct.errors import ParameterError, shown
+from dpdistinct.wording import over_lines
 
 
 def choices(*names: str) -> Callable[[], list[str]]:
-    """What a shell offers for an option of a closed set."""
+    """What a shell offers to complete an option."""
     return lambda: list(names)
 
 
@@ -53,18 +54,33 @@ Quotes = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def say(text: str) -> None:
+def say(text: str, *, err: bool = False) -> None:
     """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
-    if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        lines = (textwrap.wrap(line, width, break_on_hyphens=False) or [""] for line in text.split("\n"))
-        text = "\n".join(part for parts in lines for part in parts)
-    typer.echo(text)
+    if (sys.stderr if err else sys.stdout).isatty():
+        text = wrapped(text, shutil.get_terminal_size().columns)
+    typer.echo(text, err=err)
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text without a word cut in two at the edge. Points of a list keep their indent.
+
+    >>> print(wrapped("- one two three", 10))
+    - one two
+      three
+    """
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" -")))
+        wrap = textwrap.TextWrapper(
+            width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        )
+        lines += wrap.wrap(line) or [""]
+    return "\n".join(lines)
 
 
 def examples(*commands: str) -> str:
     """The end of a command's help."""
-    return "\b\nExamples:\n" + "\n".join(f"  dpdistinct {command}" for command in commands)
+    return "\b\nExamples:\n" + "\n".join(f"  {over_lines(f'dpdistinct {command}')}" for command in commands)
 
 
 SETTINGS = ("ledger", "epsilon", "beta", "memory_limit", "temp_directory", "threads")

@@ -23,12 +23,12 @@ Options = dict[str, Any]
 
 
 def some(options: Options, *names: str) -> Options:
-    """These options."""
+    """The options of these names."""
     return {name: options[name] for name in names}
 
 
 def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
-    """Answers the question; the result prints the answer."""
+    """Answers the question. Returns a function that prints the answer."""
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     payment = asking.check_payment(
@@ -122,7 +122,7 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
     typer.echo("".join(f"{line}\n" for line in table), nl=False)
     say(words)
     if warning:
-        typer.echo(f"dpdistinct: warning: {warning}", err=True)
+        say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:
         spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
-        typer.echo(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)

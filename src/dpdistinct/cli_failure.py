@@ -6,6 +6,7 @@ import json
 import sys
 from typing import NoReturn
 
+from dpdistinct.cli_common import say
 from dpdistinct.errors import DpdistinctError, InputError, ParameterError
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
@@ -30,5 +31,5 @@ def fail(message: str, status: int) -> NoReturn:
     if "--json" in sys.argv:
         print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
     else:
-        print(f"dpdistinct: {line}", file=sys.stderr)
+        say(f"dpdistinct: {line}", err=True)
     sys.exit(status)

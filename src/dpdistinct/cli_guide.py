@@ -92,7 +92,10 @@ def guide(
     plot: Annotated[Path | None, typer.Option(help="Draw the picture into this .png or .svg file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """An epsilon, a budget and the commands, from a few plain questions. It reads no data."""
+    """A few plain questions lead to an epsilon and a budget.
+
+    Ends with the commands to copy. It reads no data.
+    """
     given = dict(locals())
     from dpdistinct import guidance
     from dpdistinct.plots import check_plot_path

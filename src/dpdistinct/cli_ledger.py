@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpdistinct.cli_common import Json, examples
+from dpdistinct.cli_common import Json, examples, say
 from dpdistinct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by
 LedgerFile = Annotated[
     Path, typer.Option("--ledger", help="The file of the ledger.", envvar="DPDISTINCT_LEDGER")
 ]
-Name = Annotated[str, typer.Argument(help="The name of the data set.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="The name of the data set.", metavar="NAME", show_default=False)]
 Who = Annotated[
     str | None, typer.Option("--as", help="The name in the history; the user's by default.", metavar="NAME")
 ]
@@ -35,7 +35,7 @@ Who = Annotated[
     ),
 )
 def create(
-    name: Annotated[str, typer.Argument(help="A name for the data set.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="A name for the data set.", metavar="NAME", show_default=False)],
     budget: Annotated[str, typer.Option(help="How much epsilon may be spent on it, in all.")],
     ledger: LedgerFile,
     delta: Annotated[str, typer.Option(help="How much delta may be spent on it, in all.")] = "0",
@@ -94,7 +94,10 @@ def history(
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """All that happened: when, who, what was asked, what it cost, whether it was answered."""
+    """All that happened: who asked what, when, and at what cost.
+
+    Also whether it was answered, and every budget that was set or raised.
+    """
     from dpdistinct.ledger import Ledger
 
     if as_json and as_csv:
@@ -108,7 +111,7 @@ def history(
         table.writerows({column: _text(value) for column, value in row.items()} for row in rows)
     else:
         for row in rows:
-            typer.echo(_line(row))
+            say(_line(row))
 
 
 @ledger_app.command("close", epilog=examples("ledger close visits --ledger budget.db"))

@@ -24,11 +24,11 @@ class InputError(DpdistinctError, ValueError):
 
 
 class ColumnError(InputError):
-    """A column that was asked for is not there, or has a type without keys. Known from the schema."""
+    """A requested column is missing, or its type has no keys. Known from the schema alone."""
 
 
 class FileError(InputError):
-    """A file, folder or database that was asked for is not there, or is not what its name says."""
+    """A requested file, folder or database is missing, or is not what its name says."""
 
 
 def shown(value: Any) -> str:
@@ -58,7 +58,7 @@ NO_ROOM = "no room is left for temporary files; free some space, or name another
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether this is what the system, or DuckDB, says of a disk without room. Its text is not shown."""
+    """Whether this error of the system or of DuckDB means a full disk. Its text is not shown."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
     return "No space left on device" in str(error) or "'max_temp_directory_size'" in str(error)
@@ -66,7 +66,7 @@ def is_full_disk(error: BaseException) -> bool:
 
 @contextmanager
 def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
-    """Whatever goes wrong inside becomes this one error: the text of others may quote the data."""
+    """Any error inside becomes this one, because the text of others may quote the data."""
     try:
         yield
         return
@@ -74,17 +74,17 @@ def constant_error(message: str, kind: type[InputError] = InputError) -> Iterato
         raise
     except Exception as error:
         failure: BaseException = InputError(NO_ROOM) if is_full_disk(error) else kind(message)
-        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+        if str(error) == "Query interrupted":  # DuckDB's own error after Ctrl-C
             failure = KeyboardInterrupt()
     try:
         raise failure
-    finally:  # whoever handles an error meanwhile would become its context
+    finally:  # if another error is being handled, Python would keep it as the context
         failure.__context__ = None
 
 
 @contextmanager
 def without_context() -> Iterator[None]:
-    """Errors that leave here forget what they replaced, which may quote the data."""
+    """Errors that leave here drop their context, which may quote the data."""
     try:
         yield
     except DpdistinctError as error:

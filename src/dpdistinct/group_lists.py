@@ -128,7 +128,7 @@ def _has_periods(groups: Any, every: Every | None) -> bool:
 
 
 def check_labels(labels: Iterable[str], kind: str) -> None:
-    """Refuses labels that no value of a column of this type can have: slips of the pen, not empty groups."""
+    """Refuses labels that no value of a column of this type can have: they are typing mistakes."""
     shape = r"true|false" if kind == "boolean" else r"0|-?[1-9]\d*" if kind in INTEGERS else None
     shape = SHAPES["day"] if kind == "date" else shape
     if shape is not None and not all(re.fullmatch(shape, label) for label in labels):
@@ -143,7 +143,7 @@ def label_of(day: dt.date, every: Every) -> str:
 def label_sql(column: str, kind: str, every: Every | None) -> str:
     """DuckDB's SQL for the label of a column (quoted) whose type has this id; both are public."""
     if every is not None:
-        if kind == "varchar":  # text files have no dates: what is none leaves its own row out
+        if kind == "varchar":  # a text that is not a date leaves out its own row
             column = f"TRY_CAST({column} AS TIMESTAMP)"
         elif kind not in TIMES:
             raise ParameterError("every needs a column of dates or timestamps")

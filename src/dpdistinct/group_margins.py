@@ -22,7 +22,7 @@ TOGETHER = Fraction(9, 10)
 """The part of beta for the lower bounds of all groups together; the rest is for their total."""
 
 DIGITS = 60
-SPARE = Decimal(1) + Decimal(10) ** -40  # one unit up for what sixty digits lack
+SPARE = Decimal(1) + Decimal(10) ** -40  # more than sixty digits can be off
 
 
 @lru_cache(maxsize=4096)

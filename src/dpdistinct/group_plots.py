@@ -28,6 +28,9 @@ def plot_groups(release: GroupedRelease, path: str | os.PathLike[str]) -> None:
     axes.plot([row.estimate for row in release.rows], places, "|", color="0.3", label="noisy count")
     if len(names) <= MOST_NAMES:
         axes.set_yticks(places, names)
+        for place, row in zip(places, release.rows, strict=True):
+            if row.lower_bound == 0:
+                axes.annotate("  too small", (max(row.estimate, 0), place), va="center", color="0.4")
     else:
         axes.set_yticks([])
     axes.invert_yaxis()

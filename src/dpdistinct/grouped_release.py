@@ -31,7 +31,7 @@ from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
 from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
-from dpdistinct.wording import confidence, odds, plain
+from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
 BAR = 30  # characters
 LINES = 60  # of a printed table
@@ -202,10 +202,14 @@ class GroupedRelease:
         largest = max(small, key=lambda row: row.estimate)
         needed = self.epsilon_needed(largest)
         names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
-        hint = f"; the largest may need about {float(needed):g}" if needed and needed > self.epsilon else ""
+        hint = ""
+        if needed and self.epsilon < needed <= LARGE_EPSILON:  # more is not to be advised
+            hint = f" The largest of them may need an epsilon of about {float(f'{float(needed):.2g}'):g}."
         return (
             f"Too small for an answer at epsilon = {plain(self.epsilon)}: {names} "
-            f"({len(small):,} of {len(self.rows):,}){hint}. Fewer groups or a larger epsilon help."
+            f"({len(small):,} of {len(self.rows):,}). Fewer groups or a larger epsilon help.{hint} "
+            "If you expected far more, `dpdistinct explore` with the same options shows trusted eyes the "
+            "true counts."
         )
 
     def _promise(self) -> str:

@@ -96,7 +96,7 @@ The place after the last bound has what is kept at none. By group, then by place
 """
 
 CHUNK = 2**14
-"""So many groups have their counts written out for every bound at a time: there may be millions of them."""
+"""How many groups are handled at a time, because there may be millions of them."""
 
 
 class GroupedCurve:

@@ -27,7 +27,7 @@ from dpdistinct.wording import surest
 Audience = Literal["team", "organisation", "public"]
 Harm = Literal["low", "medium", "high"]
 
-# What all answers of a year may cost a person together: half as much for each step further.
+# What all answers of a year may cost a person together. Each step halves it.
 YEARLY: dict[Audience, dict[Harm, Decimal]] = {
     "team": {"low": Decimal(4), "medium": Decimal(2), "high": Decimal(1)},
     "organisation": {"low": Decimal(2), "medium": Decimal(1), "high": Decimal("0.5")},

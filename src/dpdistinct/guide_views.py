@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dpdistinct.plots import check_plot_path
+from dpdistinct.wording import over_lines
 
 if TYPE_CHECKING:
     from dpdistinct.guidance import Example, Guide
@@ -24,7 +25,7 @@ COPY = "To copy; visits.csv, user_id and url stand for your own names:"
 def text_of(guide: Guide) -> str:
     """Plain words and bars, for a terminal of 80 columns."""
     rows = "\n".join(_line(row) for row in guide.examples)
-    commands = "\n".join(f"  {_broken(command)}" for command in guide.commands)
+    commands = "\n".join(f"  {over_lines(command)}" for command in guide.commands)
     words = [headline(guide), policy(guide), odds(guide), made_up(guide)]
     parts = [*map(_filled, words), f"{_heading()}\n{rows}", _filled(caution(guide)), COPY, commands]
     if guide.releases > 1:
@@ -36,7 +37,7 @@ def html_of(guide: Guide) -> str:
     """The same for a notebook."""
     before = headline(guide), policy(guide), odds(guide), made_up(guide)
     after = (repetition(guide),) if guide.releases > 1 else ()
-    commands = html.escape("\n".join(map(_broken, guide.commands)))
+    commands = html.escape("\n".join(map(over_lines, guide.commands)))
     titles = "<th>epsilon</th><th colspan=2>lower bound, of the truth</th><th>50% becomes, in a year</th>"
     return (
         f"{_paragraphs(*before)}<table><tr>{titles}</tr>{''.join(map(_html_row, guide.examples))}</table>"
@@ -127,8 +128,8 @@ def made_up(guide: Guide) -> str:
 def caution(guide: Guide) -> str:
     """What the picture does not tell, and what can be done where the proposal gives too little."""
     text = (
-        "Each bar is the median of several answers; each answer holds with 95% confidence. A table does "
-        "worse if a few people hold most of its things, and better if all hold about as many."
+        "Each bar is the median of several answers; each answer is at most the truth with 95% confidence. "
+        "A table does worse if a few people hold most of its things, and better if all hold about as many."
     )
     proposed = next(row for row in guide.examples if row.proposed)
     if proposed.share >= ENOUGH:
@@ -174,13 +175,3 @@ def _line(row: Example) -> str:
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH)
-
-
-def _broken(command: str) -> str:
-    """A command over several lines, if it is long, as a shell takes it; an option stays with its value."""
-    lines = [""]
-    for part in command.replace(" --", "\n--").split("\n"):
-        if len(lines[-1]) + len(part) > WIDTH - 6:
-            lines.append("")
-        lines[-1] += f" {part}" if lines[-1] else part
-    return " \\\n    ".join(lines)

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dpdistinct.digits import context, quotient
 
-DIGITS = 40  # to begin with; a comparison fails to decide about once in 10^26
+DIGITS = 40  # at first; a comparison needs more about once in 10^26
 MORE_BITS, MORE_DIGITS = 64, 20  # 64 bits are 19.3 digits
 
 

@@ -31,7 +31,7 @@ SCHEMA = {
   number INTEGER PRIMARY KEY CHECK (number > 0), dataset TEXT NOT NULL, event TEXT NOT NULL,
   time TEXT NOT NULL, who TEXT NOT NULL, cost TEXT, key TEXT, question TEXT, request_id TEXT, input TEXT,
   series TEXT, kind TEXT, answer TEXT, answered TEXT, digest TEXT NOT NULL)""",
-    # Two, so that a request that damage took out of one of them still cannot be inserted a second time.
+    # Two indexes: if damage removes a request from one, the other still prevents a second insert.
     "entries_by_key": "CREATE UNIQUE INDEX entries_by_key ON entries (key)",
     "entries_by_key_again": "CREATE UNIQUE INDEX entries_by_key_again ON entries (key)",
     "series": """CREATE TABLE series (
@@ -39,7 +39,7 @@ SCHEMA = {
   PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
     "seal": """CREATE TABLE seal (
   entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, digest TEXT NOT NULL)""",
-    # Against a slip of the hand in another SQLite program.
+    # Against a mistake in another SQLite program.
     "accounts_stay": f"CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts {STAY}",
     "entries_stay": f"CREATE TRIGGER entries_stay BEFORE DELETE ON entries {STAY}",
     "answers_stay": f"""CREATE TRIGGER answers_stay BEFORE UPDATE ON entries
@@ -58,7 +58,7 @@ class LedgerError(DpdistinctError):
 
 
 class Damaged(sqlite3.DatabaseError):
-    """Something is not as it was written."""
+    """The file is not as it was written."""
 
 
 @dataclass(frozen=True)

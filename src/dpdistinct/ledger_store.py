@@ -1,4 +1,4 @@
-"""The file of a ledger: made whole or not at all, opened in one transaction, closed safe on the disk."""
+"""The file of a ledger: created completely or not at all, and safe on the disk after each transaction."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def open_book(path: str, *, time: str, who: str, write: bool, whole: bool) -> It
 
 
 def make_file(path: str, *, mode: int) -> None:
-    """An empty ledger, finished under another name first: nobody ever sees half of one."""
+    """Creates an empty ledger under another name and then links it, so that nobody ever sees half of one."""
     try:
         with tempfile.TemporaryDirectory(prefix=".ledger-", dir=os.path.dirname(path)) as room:
             draft = os.path.join(room, "ledger")

@@ -51,13 +51,13 @@ def make_count_distinct(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
 
-    def release(data: Contributions) -> Release:
+    def draw(data: Contributions) -> Release:
         return release_curve(curve_of(data, parameters.method), parameters)
 
     def privacy_map(people: Any) -> float:
         return _rounded_up(people * parameters.epsilon)
 
-    return dp.m.make_user_measurement(*contributions_space(), dp.max_divergence(), release, privacy_map)
+    return dp.m.make_user_measurement(*contributions_space(), dp.max_divergence(), draw, privacy_map)
 
 
 def _rounded_up(x: Fraction) -> float:

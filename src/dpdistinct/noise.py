@@ -172,7 +172,7 @@ def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> in
 
 
 def warm_up(*modules: str) -> None:
-    """Imports these and OpenDP on the side: it takes a while, and is needed only after the data is read."""
+    """Imports these and OpenDP in the background: it takes a while, and is needed after the data is read."""
 
     def load() -> None:
         for module in modules:

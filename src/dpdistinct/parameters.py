@@ -102,6 +102,6 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
         text = value if isinstance(value, str) else repr(float(value))
     except Exception:  # whatever a foreign object raises
         raise ParameterError(message) from None
-    if not NUMBER.fullmatch(text.strip()):  # also keeps exponents from growing without end
+    if not NUMBER.fullmatch(text.strip()):  # this also limits exponents
         raise ParameterError(message)
     return Fraction(text)

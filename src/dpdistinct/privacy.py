@@ -37,7 +37,7 @@ class Cost:
         return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __sub__(self, other: Cost) -> Cost:
-        """What is left of this when the other, which must fit into it, is paid."""
+        """What is left of this after paying the other, which must fit into it."""
         return Cost(self.epsilon - other.epsilon, self.delta - other.delta)
 
     def __le__(self, other: Cost) -> bool:
@@ -78,5 +78,5 @@ def exact_text(amount: Fraction) -> str:
 
 
 def shown(amount: Fraction) -> str:
-    """For a message: the exact text, unless nobody would read that many digits."""
+    """For a message: the exact text, unless it has very many digits."""
     return exact_text(amount) if amount.denominator <= LONGEST else f"about {float(amount):g}"

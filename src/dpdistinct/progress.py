@@ -26,7 +26,7 @@ class Progress:
     """One line on standard error, which must be a terminal; erased at the end."""
 
     def __init__(self, step: str, places: Sequence[str] = ()) -> None:
-        """places: the input, as it was asked for."""
+        """places: the input, as the caller gave it."""
         self.step = step
         self._places = list(places)
         self._begin = time.monotonic()
@@ -44,7 +44,7 @@ class Progress:
         self._thread.join()
 
     def __call__(self, step: str) -> None:
-        """From now on another step."""
+        """Begins another step."""
         self.step = step
 
     def _show(self) -> None:
@@ -85,15 +85,15 @@ def sizes_of(places: list[str]) -> dict[str, int]:
     """The files of the input, in the order in which they are read, and their sizes in bytes."""
     try:
         return {os.path.realpath(path): os.path.getsize(path) for path in paths_of(places) or []}
-    except (DpdistinctError, OSError):  # whoever reads them says what is wrong
+    except (DpdistinctError, OSError):  # the reader reports what is wrong
         return {}
 
 
 def share_read(files: dict[str, int]) -> float | None:
     """How much of the bytes of all files lies before the place where one of them is being read.
 
-    They are read one after the other. None while none is open, or where the place is not known: who reads
-    here and there, as DuckDB does with Parquet, has none.
+    Files are read one after the other. None while no file is open, or if the place is not known: DuckDB
+    reads Parquet files here and there, so there is none.
     """
     names = list(files)
     try:

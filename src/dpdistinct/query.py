@@ -49,7 +49,7 @@ class Query:
 
     @property
     def counted(self) -> str:
-        """What is counted, in the words of the one who asked."""
+        """What is counted, in the caller's words."""
         return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element)
 
     def identity(self, *, exact_names: bool = False) -> dict[str, Any]:

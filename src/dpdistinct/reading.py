@@ -1,4 +1,4 @@
-"""From any table to Contributions or to a curve: what joins sources, the graph and the curves."""
+"""From any table to Contributions or to a curve. Joins the sources, the graph and the curves."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read(
 
 
 def refuse_for_contributions(**given: Any) -> None:
-    """What does not apply is refused, never ignored."""
+    """Refuses parameters that do not apply; none is ignored."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
@@ -99,7 +99,9 @@ def contributions_of(
         with source.pairs(query, resources) as pairs, closing(pairs) as parts:
             return Contributions.from_parts(parts, threads=resources.threads)
     keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(query)
-    return Contributions.from_keys(keys or source.keys(query), threads=resources.threads)
+    if keys is None:  # not `or`: the truth of a DuckDB relation is its length, for which it would run
+        keys = source.keys(query)
+    return Contributions.from_keys(keys, threads=resources.threads)
 
 
 def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:

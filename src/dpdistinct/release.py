@@ -49,12 +49,14 @@ class Release:
 
     def _answer(self) -> str:
         """What can be said about the data, in words."""
-        counted = "distinct elements" if self.element is None else f"distinct values of {self.element}"
+        things = f"{'element' if self.element is None else 'value'}{'' if self.lower_bound == 1 else 's'}"
+        counted = f"distinct {things}{'' if self.element is None else f' of {self.element}'}"
         if self.lower_bound == 0:
             return (
                 f"Too little data for an answer at epsilon = {plain(self.epsilon)}: no number of {counted} "
                 f"above 0 can be given with {confidence(self.beta)} confidence. More people or a larger "
-                "epsilon may help; `dpdistinct plan` shows what to expect."
+                "epsilon may help; `dpdistinct plan` shows what to expect. If you expected far more, "
+                "`dpdistinct check` shows trusted eyes how the table is read."
             )
         return f"At least {self.lower_bound:,} {counted}, with {confidence(self.beta)} confidence."
 

@@ -42,6 +42,7 @@ def print_plan(rows: list[Plan], parameters: Parameters) -> None:
     say(
         f"{LIMIT}\nThe answer is a noisy count minus a margin for the noise: at most the truth with "
         f"probability {float(1 - parameters.beta):.6g}.\n"
+        "The limit is chosen privately, which is the default, or fixed by you (--mechanism fixed).\n"
     )
     table = new_table("limit per person", "noise (scale)", "margin, limit fixed", "margin, limit chosen")
     for row in rows:

@@ -1,12 +1,14 @@
-"""Numbers that were published, in words for people. Nothing here sees data."""
+"""Published numbers in words. Nothing here sees data."""
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from fractions import Fraction
 
-LARGE_EPSILON = 5  # above this the promise is so weak that whoever asks should hear it
+LARGE_EPSILON = 5  # above this the promise is so weak that a warning is due
+COMMAND_WIDTH = 72  # of a line of a command, so that it fits into 80 columns
 
 
 class PrivacyWarning(UserWarning):
@@ -20,6 +22,21 @@ def plain(number: float) -> str:
     ('1', '0.25')
     """
     return repr(number).removesuffix(".0")
+
+
+def over_lines(command: str) -> str:
+    r"""A long command over several lines, as a shell takes it. An option stays with its value.
+
+    >>> print(over_lines("dpdistinct count visits.csv --person user_id --element url --group-by country"))
+    dpdistinct count visits.csv --person user_id --element url \
+        --group-by country
+    """
+    lines = [""]
+    for part in re.split(r" (?=--)(?=[^']*(?:'[^']*'[^']*)*$)", command):  # not within quotes
+        if lines[-1] and len(lines[-1]) + len(part) > COMMAND_WIDTH:
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    return " \\\n    ".join(lines)
 
 
 def confidence(beta: float) -> str:

@@ -73,7 +73,7 @@ def pandas_column(values: Any, name: str) -> Any:
         raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
     if isinstance(values, pandas.arrays.NumpyExtensionArray):
         values = values.to_numpy()
-    values = pandas.Series(values, dtype=values.dtype)  # without it, pandas looks for a type in the rows
+    values = pandas.Series(values, dtype=values.dtype)  # without a dtype, pandas would guess it from the rows
     dtype = values.dtype
     if isinstance(dtype, np.dtype):
         return column_of_array(values.to_numpy(), name)
@@ -208,5 +208,5 @@ class _Offered:
         self._table, self._first = table, first
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        first, self._first = self._first, None  # of a stream that opens only once, this is the one
+        first, self._first = self._first, None  # a stream may open only once, and this one is open
         return self._table.__arrow_c_stream__() if first is None else first

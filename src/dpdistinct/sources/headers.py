@@ -49,7 +49,7 @@ def read_header(path: str, encoding: str, layout: Layout) -> Start:
         header = line.decode()
     except UnicodeDecodeError:
         header = None
-    if header is None:  # outside of the handler: what is raised there keeps the bytes
+    if header is None:  # raised outside of the handler, whose error would keep the bytes
         raise _other_encoding(path, encoding, "cp1252")
     return Start(header, found.end(), row_end or b"\n")
 
@@ -76,7 +76,7 @@ def _other_encoding(path: str, encoding: str, likely: str) -> InputError:
 
 
 def skip_mark(path: str, encoding: str, row_end: bytes = b"\n") -> Start:
-    """For a file without a header, of which nothing else is looked at: it begins with somebody's row."""
+    """For a file without a header. Nothing else is looked at, because its first line is somebody's row."""
     with reading(path):
         start = next(blocks_of(path, encoding), b"")
     return Start("", len(UTF8_MARK) if start.startswith(UTF8_MARK) else 0, row_end)

@@ -36,7 +36,7 @@ class GroupedText(TextSource):
     def check(self, query: Query) -> None:
         super().check(query)
         self._groups(query)
-        if self._has_periods(query):  # whether DuckDB will be needed must not decide what is refused
+        if self._has_periods(query):  # what is refused must not depend on whether DuckDB is needed
             with self._by_duckdb() as relation:
                 relation.check(query)
 

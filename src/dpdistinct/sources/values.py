@@ -39,11 +39,11 @@ def canonical(value: Any) -> bytes | None:
         kind: Any = type(value)
         rule = _rule_of(kind)
         return None if rule is None else rule(value)
-    except Exception:  # an object that cannot say what it is leaves its own row out
+    except Exception:  # an object that raises leaves out its own row
         return None
 
 
-# The methods are those of the types themselves: a subclass may say something else each time it is asked.
+# Methods are called on the exact types, because a method of a subclass may answer differently each time.
 
 
 def _text(value: str) -> bytes:
