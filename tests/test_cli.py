@@ -322,7 +322,7 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
 
 
 def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
-    assert refused(run("plan", "--bound", "0"), "bound must lie in [1, 2**31], got 0")
+    assert refused(run("plan", "--bound", "0"), "each bound must lie in [1, 2**31]")
     assert refused(run("plan", "--margin", "5"), "margin must be at least 0 and needs a bound")
     assert refused(run("plan", "--margin", "-5", "--bound", "5"), "margin must be at least 0")
     assert refused(run("plan", "--epsilon", "0"), "epsilon must be positive")

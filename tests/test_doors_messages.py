@@ -85,6 +85,7 @@ GROUPS |= {"every": None, "one_group_per_person": False}
 ONE = dpdistinct.Cost(1)
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 GROUP_PAYMENT = {name: value for name, value in PAYMENT.items() if name != "series"}
+GUIDE = {"audience": "team", "harm": "low", "releases": 4, "people": 100, "elements": 200}
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
 
@@ -109,6 +110,9 @@ def calls(folder: Path) -> dict[str, Call]:
         "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
         "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
         "read": (dpdistinct.read, READ | LIMITS),
+        "check": (dpdistinct.check, READ | LIMITS),
+        "guide": (dpdistinct.guide, GUIDE),
+        "plan": (dpdistinct.plan, {"epsilon": 1, "beta": 0.05, "bounds": [1, 10]}),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (
             Contributions.from_pairs,

@@ -324,8 +324,12 @@ def test_integer_labels_of_frames_are_names(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=r"must be a column name|must name columns"):
             read(frame, person=wrong, element=1)
     both = pd.DataFrame([["a", "x"]], columns=[0, "0"])
-    with pytest.raises(ColumnError, match="there are several columns '0'"):
+    with pytest.raises(ColumnError, match="there are several columns of that number"):
         read(both, person=0, element="0")
+    with pytest.raises(ColumnError, match="no column of that number; there are '0', '1'"):
+        read(frame, person=4711, element=1)
+    with pytest.raises(ParameterError, match="person must be a column name or a list of them"):
+        read(frame, person=["0", 1], element=1)
 
 
 # One answer

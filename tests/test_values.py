@@ -175,3 +175,53 @@ def test_a_broken_stream_of_values_is_an_error(case: str) -> None:
         Contributions.from_keys(Offered(_core.key_stream(stream.__arrow_c_stream__(), [0], [1])))
     assert stream.released == len(stream.batches)
     assert stream.stream_released == 1
+
+
+texts = st.sampled_from(["", "a", "b", "日本", "a longer text than twelve bytes"])
+
+
+@given(
+    st.lists(  # batches: the values of a dictionary, and rows that point to two of them each
+        st.tuples(
+            st.lists(st.none() | texts, min_size=1, max_size=6),
+            st.lists(st.tuples(*[st.none() | st.integers(0, 5)] * 2), max_size=9),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_a_dictionary_stands_for_its_values(
+    batches: list[tuple[list[str | None], list[tuple[int | None, int | None]]]],
+) -> None:
+    """More values than rows or fewer, NULLs among the values and the rows, another one in each batch."""
+    encoded, plain = [], []
+    for values, rows in batches:
+        columns = []
+        for place in (0, 1):
+            indices = [None if row[place] is None else row[place] % len(values) for row in rows]
+            dictionary = pa.array(values, pa.string())
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), dictionary))
+            plain.append([None if i is None else values[i] for i in indices])
+        encoded.append(pa.record_batch(columns, names=["a", "b"]))
+    table = pa.RecordBatchReader.from_batches(encoded[0].schema, encoded)
+    kept = [
+        row
+        for first, second in zip(plain[::2], plain[1::2], strict=True)
+        for row in zip(first, second, strict=True)
+        if None not in row
+    ]
+    # The person is (a, b), the element b alone: a column that comes first, and one that does not.
+    keys = keys_of(Keys(_core.key_stream(table.__arrow_c_stream__(), [0, 1], [1])))
+    assert keys == [
+        (expected_key("person", a.encode(), b.encode()), expected_key("element", b.encode())) for a, b in kept
+    ]
+
+
+class Keys:
+    """A capsule as an object that PyArrow takes."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule

@@ -99,6 +99,10 @@ class Values {
         if (column.offset < 0 || column.length - batch.offset < batch.length) throw StreamFailed();
         open(column);
         start_ = batch.offset + column.offset + row;
+        if (meant_ && row == 0) {  // another batch may have another dictionary
+            hashed_.clear();
+            if (meanings_ <= batch.length) hashed_.resize(static_cast<std::size_t>(meanings_));
+        }
         if (!rows.hashes.empty()) (this->*hash_)(rows);
     }
 
@@ -109,9 +113,9 @@ class Values {
         buffers_ = column.buffers;
         valid_ = column.null_count == 0 ? nullptr : static_cast<const std::uint8_t*>(column.buffers[0]);
         if (!meant_) return;
-        if (!column.dictionary || column.dictionary->offset < 0) throw StreamFailed();
+        if (!column.dictionary || column.dictionary->offset < 0 || column.dictionary->length < 0) throw StreamFailed();
         meant_->open(*column.dictionary);
-        meant_->start_ = column.dictionary->offset;
+        meant_first_ = column.dictionary->offset;
         meanings_ = column.dictionary->length;
     }
 
@@ -322,23 +326,32 @@ class Values {
     }
 
     void dictionary(const HashedRows& rows) {
-        const std::int64_t first = meant_->start_;
-        std::uint64_t key;
-        std::uint8_t there;
-        HashedRows one{{&key, 1}, {&there, 1}};
         for (std::size_t row = 0; row < rows.hashes.size(); ++row) {
             const std::int64_t at = start_ + static_cast<std::int64_t>(row);
-            there = !valid_ || bit(valid_, at);
+            bool there = !valid_ || bit(valid_, at);
             if (there) {
                 const std::int64_t index = (this->*read_integer_)(at);
                 if (index < 0 || index >= meanings_) throw StreamFailed();
-                key = rows.hashes[row];
-                meant_->start_ = first + index;
-                (meant_.get()->*meant_->hash_)(one);
-                rows.hashes[row] = key;
+                there = add_meaning(index, rows.hashes[row]);
             }
             if (!there) rows.complete[row] = 0;
         }
+    }
+
+    // Adds a value of the dictionary to a hash; false if it is a NULL. In the first column of a person or
+    // element all rows have the same hash so far, so there each value is hashed once.
+    bool add_meaning(std::int64_t index, std::uint64_t& key) {
+        Meaning* const known = hashed_.empty() ? nullptr : &hashed_[static_cast<std::size_t>(index)];
+        if (known && known->state != Meaning::kUnknown && known->seed == key) {
+            key = known->key;
+            return known->state == Meaning::kValue;
+        }
+        const std::uint64_t seed = key;
+        std::uint8_t there = 1;
+        meant_->start_ = meant_first_ + index;
+        (meant_.get()->*meant_->hash_)({{&key, 1}, {&there, 1}});
+        if (known) *known = {seed, key, there ? Meaning::kValue : Meaning::kNull};
+        return there != 0;
     }
 
     void nothing(const HashedRows& rows) { std::fill(rows.complete.begin(), rows.complete.end(), std::uint8_t{0}); }
@@ -352,8 +365,16 @@ class Values {
     int width_ = -1;                   // of bytes of one length
     int words_ = 0;                    // of a decimal
     std::string mended_;               // text that was no UTF-8
+    // A value of a dictionary, hashed: the hash that it was added to, and the result.
+    struct Meaning {
+        enum State : std::uint8_t { kUnknown, kNull, kValue };
+        std::uint64_t seed = 0, key = 0;
+        State state = kUnknown;
+    };
     std::unique_ptr<Values> meant_;    // the values of a dictionary
-    std::int64_t meanings_ = 0;
+    std::int64_t meant_first_ = 0;     // the first of them, in its buffers
+    std::int64_t meanings_ = 0;        // how many
+    std::vector<Meaning> hashed_;      // of this batch; empty if there are more values than rows
 };
 
 }  // namespace dpdistinct

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.errors import ParameterError, shown
@@ -24,9 +24,11 @@ from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
 from dpdistinct.privacy import Cost
 from dpdistinct.query import Query
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
-from dpdistinct.release import Release, release_curve
 from dpdistinct.resources import Resources
 from dpdistinct.sources import Source, open_source, paths_of
+
+if TYPE_CHECKING:
+    from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
 
@@ -124,6 +126,8 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
+    from dpdistinct.release import Release
+
     paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
     try:
         release = Release(**paid.answer)
@@ -188,20 +192,25 @@ def answer(
     progress: Callable[[str], None] = lambda step: None,
 ) -> Release:
     """Read, curve, mechanism."""
-    warm_up()
+    warm_up("dpdistinct.release")
     if goes_by_disk(source, parameters.method, resources):
         with logged("reading, sorting on disk and counting", progress):
             curve = greedy_curve_on_disk(source, query, resources)
     else:
         with logged("reading", progress):
-            contributions = contributions_of(source, query, resources)
+            ordered = parameters.method != "matching"
+            contributions = contributions_of(source, query, resources, ordered=ordered)
         with logged(f"solving: {parameters.method}", progress):
             curve = curve_of(contributions, parameters.method, resources.threads)
+    from dpdistinct.release import release_curve
+
     with logged(f"drawing: {parameters.mechanism}", progress):
         return replace(release_curve(curve, parameters), element=query.counted)
 
 
 def _answer_of(data: Contributions, resources: Resources, parameters: Parameters) -> Release:
+    from dpdistinct.release import release_curve
+
     return release_curve(curve_of(data, parameters.method, resources.threads), parameters)
 
 

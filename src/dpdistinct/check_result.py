@@ -22,7 +22,14 @@ class Ids:
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What a table holds. NOT private: `print` shows all of it, `to_dict()` has it for programs."""
+    """What a table holds. NOT private: `print` shows all of it, `to_dict()` has it for programs.
+
+    >>> import duckdb, dpdistinct
+    >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> found = dpdistinct.check(visits, person="who", element="page")
+    >>> found.people, found.elements  # exact: NOT private
+    (500, 900)
+    """
 
     kind: str
     columns: dict[str, str]  # name and type

@@ -61,6 +61,11 @@ def check(
     case or spaces alone, or that hold bytes that are no UTF-8; people, elements and pairs; and the
     command that counts them. Without person and element it shows the columns to choose from. All
     parameters are as for `read`; what is not given is suggested by the first lines of the file.
+
+    >>> import duckdb
+    >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> check(visits, person="who", element="page").rows  # exact: NOT private
+    5000
     """
     if isinstance(data, Contributions):
         raise ParameterError("data must be the table itself; Contributions have been read already")

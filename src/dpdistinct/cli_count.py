@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import dpdistinct
-from dpdistinct import asking, grouping, parameters, query, resources
+from dpdistinct import asking, parameters, query, resources
 from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger import Stored
 from dpdistinct.wording import epsilon_warning
+
+if TYPE_CHECKING:
+    from dpdistinct import grouping
 
 Options = dict[str, Any]
 
@@ -49,6 +52,8 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
 def _run_groups(
     options: Options, about: query.Query, data: Any, numbers: Options, means: Any, payment: Any, how: Options
 ) -> Callable[[], None]:
+    from dpdistinct import grouping
+
     if options["aim"] != "lower_bound" or options["series"] is not None:
         raise ParameterError("aim and series do not apply to counts by group")
     about = query.group_query(
@@ -63,6 +68,8 @@ def _run_groups(
 
 def explore_groups(options: Options) -> list[grouping.ExploredGroup]:
     """NOT private: what lies behind a count by group."""
+    from dpdistinct import grouping
+
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
     about = query.group_query(about, groups=_groups(options), **some(options, "group_by", "every"))
     asked = grouping.group_parameters(

@@ -13,7 +13,6 @@ from typing import Any
 from dpdistinct import _core
 from dpdistinct.errors import ParameterError, without_context
 from dpdistinct.resources import thread_count
-from dpdistinct.sources.values import KeyPairs, column_of
 from dpdistinct.streams import ArrowStream, read_stream
 
 
@@ -44,6 +43,8 @@ class Contributions:
         >>> held.people, held.elements, held.pairs  # exact: NOT private
         (2, 2, 3)
         """
+        from dpdistinct.sources.values import KeyPairs, column_of  # needs NumPy, which files do not
+
         workers = thread_count(threads)
         person, element = column_of(people, "people"), column_of(elements, "elements")
         if person.length != element.length:

@@ -53,7 +53,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Guide:
-    """A proposal, with what was asked. Nothing in it comes from the user's data."""
+    """A proposal, with what was asked. Nothing in it comes from the user's data.
+
+    >>> proposal = guide(audience="team", harm="high", releases="quarterly", people=900, elements=3_000)
+    >>> proposal.epsilon, proposal.budget, proposal.commands[0].split()[:3]
+    (0.25, 1.0, ['dpdistinct', 'ledger', 'create'])
+    """
 
     audience: Audience
     harm: Harm

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dpdistinct.digits import context, quotient
@@ -170,9 +171,15 @@ def laplace_margin(*, sensitivity: int, epsilon: Fraction, beta: Fraction) -> in
     return max(k, 0)
 
 
-def warm_up() -> None:
-    """Imports OpenDP on the side: it takes a while, and is needed only after the data is read."""
-    threading.Thread(target=_enable, daemon=True).start()
+def warm_up(*modules: str) -> None:
+    """Imports these and OpenDP on the side: it takes a while, and is needed only after the data is read."""
+
+    def load() -> None:
+        for module in modules:
+            import_module(module)
+        _enable()
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 def _enable() -> None:

@@ -150,17 +150,26 @@ def _digest(groups: GroupList | None) -> str:
 
 
 def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
-    """The columns as names. An integer label of a frame is one, too, and so is the number of a column."""
+    """The columns as names. An integer label of a frame is one, too, and so is the number of a column.
+
+    Texts and numbers together are refused: they may be a row of the data.
+    """
     names = [columns] if isinstance(columns, str | Integral) else columns
-    if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
+    if (
+        not isinstance(names, list | tuple)
+        or not names
+        or not (all(map(_is_text, names)) or all(map(_is_number, names)))
+    ):
         raise ParameterError(f"{parameter} must be a column name or a list of them, got {shown(columns)}")
     return tuple(map(str, names))
 
 
-def _is_name(name: Any) -> bool:
-    return (isinstance(name, str) and name != "") or (
-        isinstance(name, Integral) and not isinstance(name, bool)
-    )
+def _is_text(name: Any) -> bool:
+    return isinstance(name, str) and name != ""
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, Integral) and not isinstance(name, bool)
 
 
 _WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
-from dpdistinct.curves import (
-    Curve,
-    greedy_curve,
-    greedy_curve_of_parts,
-    greedy_curve_of_sorted,
-    matching_curve,
-    sampling_curve,
-)
 from dpdistinct.errors import ParameterError
 from dpdistinct.layout import Format
 from dpdistinct.parameters import Method
 from dpdistinct.query import Columns, Query, check_query
 from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Source, open_source
+from dpdistinct.sources import Source, Unordered, open_source
 from dpdistinct.sources.spark import SparkSource
+
+if TYPE_CHECKING:
+    from dpdistinct.curves import Curve  # at run time only once the data are read: it needs NumPy
 
 
 def read(
@@ -92,16 +87,25 @@ def refuse_for_contributions(**given: Any) -> None:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
 
 
-def contributions_of(source: Source, query: Query, resources: Resources) -> Contributions:
-    """The whole graph, in memory."""
+def contributions_of(
+    source: Source, query: Query, resources: Resources, *, ordered: bool = True
+) -> Contributions:
+    """The whole graph, in memory.
+
+    ordered: whether the order of people and elements, which is that of their keys, must be the same on
+    every engine. The exact curve does not depend on it, so for that the engine may use a hash of its own.
+    """
     if isinstance(source, SparkSource):
         with source.pairs(query, resources) as pairs, closing(pairs) as parts:
             return Contributions.from_parts(parts, threads=resources.threads)
-    return Contributions.from_keys(source.keys(query), threads=resources.threads)
+    keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(query)
+    return Contributions.from_keys(keys or source.keys(query), threads=resources.threads)
 
 
 def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:
     """The curve of this method."""
+    from dpdistinct.curves import greedy_curve, matching_curve, sampling_curve
+
     curves: dict[Method, Callable[[], Curve]] = {
         "matching": lambda: matching_curve(contributions, threads=threads),
         "greedy": lambda: greedy_curve(contributions),
@@ -116,6 +120,8 @@ def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> 
     Equal to that of the contributions; what is needed beyond the memory_limit follows the people
     alone.
     """
+    from dpdistinct.curves import greedy_curve_of_parts, greedy_curve_of_sorted
+
     if isinstance(source, SparkSource):
         with source.sorted_keys(query) as keys, closing(keys) as parts:
             return greedy_curve_of_parts(parts)

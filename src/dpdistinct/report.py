@@ -18,7 +18,7 @@ import numpy as np
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
-from dpdistinct.errors import ParameterError, shown
+from dpdistinct.errors import ParameterError
 from dpdistinct.joint import STEPS, joint_margin
 from dpdistinct.mechanisms import Answer, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
@@ -53,9 +53,10 @@ def plan(*, epsilon: Number = 1.0, beta: Number = 0.05, bounds: Sequence[int] = 
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
     )
-    for bound in bounds:
-        if isinstance(bound, bool) or not isinstance(bound, int) or not 1 <= bound <= MAX_BOUND:
-            raise ParameterError(f"bound must lie in [1, 2**31], got {shown(bound)}")
+    if not isinstance(bounds, list | tuple | range) or not all(
+        type(bound) is int and 1 <= bound <= MAX_BOUND for bound in bounds
+    ):
+        raise ParameterError("bounds must be a list of integers, and each bound must lie in [1, 2**31]")
     epsilon, beta = parameters.epsilon, parameters.beta
     return [
         Plan(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from dpdistinct.errors import ColumnError, FileError, ParameterError, file_name, short, shown, without_context
 from dpdistinct.group_lists import GroupList
@@ -49,6 +49,15 @@ class Source(Protocol):
 
     def keys(self, query: Query) -> ArrowStream:
         """The keys of the rows without a NULL: person, element."""
+        ...
+
+
+@runtime_checkable
+class Unordered(Protocol):
+    """A source whose engine has a hash of its own."""
+
+    def unordered_keys(self, query: Query) -> ArrowStream | None:
+        """Keys that are equal for equal values, in an order of the engine's own; None if it has none."""
         ...
 
 

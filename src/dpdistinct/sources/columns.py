@@ -32,7 +32,7 @@ def find_columns(query: Query, table: Named) -> list[str]:
 
 def find_column(name: str, columns: list[str], text: bool) -> str:
     """The column of this name; SQL's names know no case."""
-    asked = shown(name)
+    asked = "of that number" if name.isdecimal() else shown(name)  # a list of numbers may be the data
     if columns.count(name) > 1:
         raise ColumnError(f"there are several columns {asked}; rename one")
     if name in columns:

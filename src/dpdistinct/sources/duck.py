@@ -16,12 +16,13 @@ from dpdistinct.group_lists import Every, GroupList, check_labels, day_sql, firs
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column
-from dpdistinct.sources.forms import duckdb_form
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
     import duckdb
 
+KEYS = ("person", "element")
 HIVE = "hive_types_autocast = false"  # the names of folders are text
 
 
@@ -59,6 +60,19 @@ class Relation:
         values = self._table.project(", ".join(form for side in sides for form in side))
         people, elements, groups = map(len, sides)
         return _RelationKeys(values, people, elements, groups, labels, bits, self._label_keys(query))
+
+    def unordered_keys(self, query: Query) -> ArrowStream | None:
+        """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
+
+        Handing out two numbers for each row instead of two texts saves a fifth of the whole time.
+        """
+        kinds, sides = self._kinds(), chosen(query, self)
+        if any(kinds[name].id not in HASHED_BY_DUCKDB for side in sides for name in side):
+            return None
+        columns = [[quoted(name) for name in side] for side in sides]
+        complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
+        keys = (f"hash({', '.join(side)}) AS {name}" for side, name in zip(columns, KEYS, strict=True))
+        return self._table.filter(complete).project(", ".join(keys))
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""

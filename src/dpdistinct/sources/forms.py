@@ -31,6 +31,12 @@ DUCKDB = {
     **dict.fromkeys(("uuid", "enum", "hugeint", "uhugeint"), "{}::VARCHAR"),
 }
 
+# Types whose values are equal for DuckDB's own hash just when they are for ours: the same bytes or integer.
+HASHED_BY_DUCKDB = {
+    *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"),
+    *("varchar", "blob", "date"),
+}
+
 # Spark's types, and what they are cast to. A string may have a collation.
 SPARK = {
     **dict.fromkeys(("ByteType", "ShortType", "IntegerType", "LongType"), "bigint"),
