@@ -72,13 +72,39 @@ def zipf(people: int, elements: int, draws: int, exponent: float, sigma: float, 
     """Zipf elements, lognormal activity of people: draws with replacement, repetitions dropped."""
     random = np.random.default_rng(2)
     people, elements, draws = int(people * scale), int(elements * scale), int(draws * scale)
+    element = draw(random, np.arange(1, elements + 1) ** -exponent, draws)
+    return distinct(draw(random, random.lognormal(0, sigma, people), draws), element)
 
-    def draw(weights: NDArray[np.float64]) -> Ids:
-        upto = np.cumsum(weights)
-        return np.searchsorted(upto, random.random(draws) * upto[-1]).astype(np.int64)
 
-    element = draw(1 / np.arange(1, elements + 1) ** exponent)
-    return distinct(draw(random.lognormal(0, sigma, people)), element)
+def even(scale: float) -> Pairs:
+    """All elements equally popular, and a few people with a great part of all rows (Pareto, 1.2)."""
+    random = np.random.default_rng(5)
+    people, elements, draws = int(300_000 * scale), int(2_500_000 * scale), int(10_500_000 * scale)
+    return distinct(draw(random, random.pareto(1.2, people) + 1, draws), random.integers(0, elements, draws))
+
+
+def two_or_three(scale: float) -> Pairs:
+    """Every element is held by two or three people (fewer where one is drawn twice), lognormal activity."""
+    random = np.random.default_rng(6)
+    people, elements = int(400_000 * scale), int(4_000_000 * scale)
+    element = np.concatenate((np.tile(np.arange(elements), 2), np.arange(0, elements, 2)))
+    return distinct(draw(random, random.lognormal(0, 1.2, people), element.size), element)
+
+
+def communities(scale: float) -> Pairs:
+    """Communities of 100 to 1,000 people, each with elements of its own; one row in twenty is a neighbour's.
+
+    The number of elements for each person differs between communities, so load must move between them.
+    """
+    random = np.random.default_rng(7)
+    count, draws = int(800 * scale), int(11_000_000 * scale)
+    people, elements = random.integers(100, 1_000, count), random.integers(500, 6_000, count)
+    person = draw(random, random.lognormal(0, 1, people.sum()), draws)
+    home = np.repeat(np.arange(count), people)[person]
+    abroad = random.random(draws) < 0.05
+    home[abroad] = (home[abroad] + random.integers(1, 4, abroad.sum())) % count
+    rank = (elements[home] * random.random(draws) ** 2).astype(np.int64)  # popularity like rank^-0.5
+    return distinct(person, np.cumsum(elements)[home] - elements[home] + rank)
 
 
 def paths(lengths: Ids) -> Pairs:
@@ -164,6 +190,12 @@ def of_holders(*kinds: Ids) -> Pairs:
     return np.concatenate([kind.ravel() for kind in kinds]), np.concatenate(list(numbered()))
 
 
+def draw(random: np.random.Generator, weights: NDArray[np.float64], size: int) -> Ids:
+    """So many indices, each as likely as its weight."""
+    upto = np.cumsum(weights)
+    return np.searchsorted(upto, random.random(size) * upto[-1]).astype(np.int64)
+
+
 def number(values: NDArray) -> Ids:
     """0, 1, 2, ... for the distinct values, in their order."""
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
@@ -183,6 +215,10 @@ GRAPHS: dict[str, Callable[[float], Pairs]] = {
     "amazon_musical_2014": partial(tokens, "amazon_musical_2014"),
     "zipf": partial(zipf, 50_000, 400_000, 9_000_000, 1.0, 1.0),
     "wide": partial(zipf, 220_000, 500_000, 9_000_000, 0.9, 1.5),
+    "mild": partial(zipf, 200_000, 4_000_000, 10_000_000, 0.8, 1.0),
+    "even": even,
+    "two_or_three": two_or_three,
+    "communities": communities,
     "tpch_l_ep": tpch_l_ep,
     "one_path": one_path,
     "many_paths": many_paths,

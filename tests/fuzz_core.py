@@ -20,6 +20,7 @@ import pyarrow as pa
 import naive
 from dpdistinct import (
     Contributions,
+    Curve,
     InputError,
     ParameterError,
     _core,
@@ -56,6 +57,10 @@ def check_table(contributions: Contributions, rows: Rows, *, by_key: bool) -> No
     exact = matching_curve(contributions, threads=1 + len(rows) % 3)
     for bound in bounds:
         expect(exact.at(bound) == naive.most_distinct_by_flow(table, bound), f"matching at {bound}")
+    for patience in (0, 1):
+        same = Curve.of_loads(*_core.balanced_loads(contributions._graph, 1, patience=patience))
+        same_values = same.values(largest + 1).tolist() == exact.values(largest + 1).tolist()
+        expect(same_values, f"matching with patience {patience}")
     greedy, sampled = greedy_curve(contributions).values(largest + 1), sampling_curve(contributions)
     if by_key:
         kept = [len(kept) for kept in naive.algorithm_2_by_key(table, largest + 1)]

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 import naive
-from dpdistinct import Contributions, matching_curve
+from dpdistinct import Contributions, Curve, _core, matching_curve
 
 SCHEMA = pa.schema([("person", pa.uint64()), ("element", pa.uint64())])
 Rows = Iterable[tuple[int, int]]
@@ -52,11 +52,18 @@ def shape_of(contributions: Contributions) -> tuple[int, int, int]:
 
 
 def assert_exact(rows: list[tuple[int, int]], most: int | None = None) -> None:
-    """The core's curve is the maximum flow at every bound up to `most`, or to one beyond the largest."""
+    """The core's curve is the maximum flow at every bound up to `most`, or to one beyond the largest.
+
+    Also if the levels of the core have no patience, so that all is left to caps, or little.
+    """
     table = naive.table_of(rows)
     most = most or naive.largest_holding(table) + 1
     flows = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
-    assert matching_curve(contributions_of(rows)).values(most).tolist() == flows
+    contributions = contributions_of(rows)
+    assert matching_curve(contributions).values(most).tolist() == flows
+    for patience in (0, 1, 2):
+        curve = Curve.of_loads(*_core.balanced_loads(contributions._graph, 2, patience=patience))
+        assert curve.values(most).tolist() == flows
 
 
 def assert_tells_nothing(error: BaseException) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpdistinct import Contributions, _core, matching_curve
-from keyed import assert_exact, contributions_of
+import naive
+from dpdistinct import Contributions, Curve, _core, matching_curve
+from keyed import assert_exact, contributions_of, rows_of
 from shapes import chain, corridors, random_links, skewed, staircase
 
 
@@ -22,9 +23,8 @@ def test_matching_is_the_maximum_flow_where_load_has_to_travel(crowd: int) -> No
 @pytest.mark.parametrize("crowd", [0, 60])
 @pytest.mark.parametrize("links", [1, 2, 249, 250, 251, 252, 253, 254, 255, 256, 257, 600])
 def test_load_travels_along_a_chain_of_any_length(links: int, crowd: int, threads: int) -> None:
-    # Layers are counted in a byte with five values kept for marks, so from about 250 links on the
-    # search starts again with wide levels. Without the move at the far end of the chain, bound 1
-    # would lack one element (see `chain` for why there is no shorter way).
+    # Without the move at the far end of the chain, bound 1 would lack one element (see `chain` for why
+    # there is no shorter way).
     curve = matching_curve(contributions_of(chain(links, crowd=crowd)), threads=threads)
     bounds = range(1, 5)
     assert curve.values(4).tolist() == [links + 3 + crowd * 2 * min(bound, 3) for bound in bounds]
@@ -68,17 +68,45 @@ def test_matching_is_the_maximum_flow_where_few_of_many_find_a_way(holders: int,
 @pytest.mark.parametrize("skew", [0, 0.5, 1, 2])
 @pytest.mark.parametrize("holders", [2, 3, 5])
 @pytest.mark.parametrize("crowd", [0, 700])
-def test_phases_and_trees_find_the_same_loads(holders: int, skew: float, crowd: int) -> None:
-    # Tables of this size seldom need trees. Here they do all the work, or none, or begin after one
-    # phase, and then their limit often cuts them short. With a crowd the core has the index that
-    # trees need from the first cap on, else only once it goes uphill or the phases cost as much.
+def test_levels_phases_and_trees_find_the_same_loads(holders: int, skew: float, crowd: int) -> None:
+    # Tables of this size seldom need more than levels. Here the levels do all the work, or none, or stop
+    # on the way. Then phases do what is left, or trees, or both: trees that begin after one phase are often
+    # cut short by their limit. With a crowd the core has the index that trees need from the first cap on,
+    # else only once it goes uphill or the phases cost as much.
     random = np.random.default_rng(20231226)
     for _ in range(25):
         people = int(random.integers(200, 2000))
         elements = int(people * random.uniform(0.8, 4))
         graph = contributions_of(skewed(random, people, elements, holders, skew, crowd=crowd))._graph
-        phases = _core.balanced_loads(graph, 1, first_trees=2**63)
-        for first_trees in (0, 1):
-            trees = _core.balanced_loads(graph, 1, first_trees)
-            for found, expected in zip(trees, phases, strict=True):
-                np.testing.assert_array_equal(found, expected)
+        levels = _core.balanced_loads(graph, 1, patience=2**32)
+        for patience in (0, 1, 2, 3):
+            for first_trees in (0, 1, 2**63):
+                found = _core.balanced_loads(graph, 1, first_trees, patience)
+                for side, expected in zip(found, levels, strict=True):
+                    np.testing.assert_array_equal(side, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("crowd", [0, 60])
+@pytest.mark.parametrize("links", [1, 2, 249, 250, 251, 252, 253, 254, 255, 256, 257, 600])
+def test_without_levels_load_travels_as_far(links: int, crowd: int, threads: int) -> None:
+    # Layers are counted in a byte with five values kept for marks, so from about 250 links on the
+    # search starts again with wide levels.
+    graph = contributions_of(chain(links, crowd=crowd))._graph
+    for side, expected in zip(
+        _core.balanced_loads(graph, threads, patience=0), _core.balanced_loads(graph, threads), strict=True
+    ):
+        np.testing.assert_array_equal(side, expected)
+
+
+def test_levels_that_stop_on_the_way_leave_a_table_that_can_be_finished() -> None:
+    # Every amount of patience up to the end, so that the work is cut at many places.
+    random = np.random.default_rng(20231227)
+    for holders in (2, 3, 8):
+        table = naive.table_of(skewed(random, 300, 900, holders, 1))
+        most = naive.largest_holding(table) + 1
+        flows = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
+        graph = contributions_of(rows_of(table))._graph
+        for patience in range(12):
+            curve = Curve.of_loads(*_core.balanced_loads(graph, 1, patience=patience))
+            assert curve.values(most).tolist() == flows

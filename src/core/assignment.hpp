@@ -23,7 +23,7 @@ struct Shared {
     Element next, previous;  // of the same owner
 };
 
-// Everybody's load, and the shared elements, stored owner by owner as the first assignment has it.
+// Everybody's load, and the shared elements, stored owner by owner as the assignment has it at first.
 struct Assignment {
     std::vector<std::uint32_t> load;  // of each person, single-holder elements included
     std::vector<Element> first_owned;

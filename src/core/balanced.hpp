@@ -10,11 +10,12 @@
 
 namespace dpdistinct {
 
-// After how many phases of a cap trees may take over (repair.hpp). How often each load occurs does
-// not depend on it, only the time; tests vary it.
-inline constexpr std::uint64_t kFirstTrees = 4;
+// How often each load occurs does not depend on these two, only the time; tests vary them.
+inline constexpr std::uint64_t kFirstTrees = 4;  // after so many phases of a cap trees may take over (repair.hpp)
+inline constexpr std::uint64_t kPatience = 32;   // times looking at all pairs: the work of the levels (peel.hpp)
 
 std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt,
-                                          std::uint64_t first_trees = kFirstTrees);
+                                          std::uint64_t first_trees = kFirstTrees,
+                                          std::uint64_t patience = kPatience);
 
 }  // namespace dpdistinct

@@ -299,10 +299,10 @@ NB_MODULE(_core, m) {
         .def("graph", &Builder::graph, "max_index"_a = kMaxIndex, "group_bits"_a = 0);
     m.def(
         "balanced_loads",
-        [](const Graph& g, unsigned threads, std::uint64_t first_trees) {
-            return run([&](Interrupt& i) { return balanced_loads(g, threads, i, first_trees); });
+        [](const Graph& g, unsigned threads, std::uint64_t first_trees, std::uint64_t patience) {
+            return run([&](Interrupt& i) { return balanced_loads(g, threads, i, first_trees, patience); });
         },
-        "graph"_a, "threads"_a, "first_trees"_a = kFirstTrees);
+        "graph"_a, "threads"_a, "first_trees"_a = kFirstTrees, "patience"_a = kPatience);
     m.def(
         "greedy_loads",
         [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
