@@ -137,7 +137,7 @@ def sharp_grid(max_bound: int) -> list[int]:
 
 
 def sharp_head_start(cost: int, l: int, m: int) -> int:
-    """Near candidates are nearly as good, and must not spoil each other's lead.
+    """Neighbouring bounds score alike; a bonus keeps them from cancelling out.
 
     SHARP_HEAD_START * cost * (1 - (ratio - 1) / (SHARP_REACH - 1)) for the ratio of the bounds.
     """

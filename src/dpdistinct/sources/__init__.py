@@ -281,13 +281,13 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(query)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, constant_errors
+        from dpdistinct.sources.duck import Relation, check_select, query_errors
 
         if query.sql is None:
             yield Relation(data)
             return
         check_select(query.sql)
-        with constant_errors("the relation", query.sql):
+        with query_errors("the relation", query.sql):
             table = data.query("data", query.sql)
         yield Relation(table)
         return

@@ -163,7 +163,7 @@ class _RelationKeys:
         self._groups = labels, bits, label_keys
 
     def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()  # without it, whoever asks would run the query
+        return _core.key_schema()  # reading the schema must not run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return _core.key_stream(self._values.__arrow_c_stream__(), *self._places, *self._groups)
@@ -250,7 +250,7 @@ def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Re
 
 def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
     """The result of one SELECT."""
-    with constant_errors(name, sql):
+    with query_errors(name, sql):
         table: duckdb.DuckDBPyRelation | None = connection.sql(sql)
     assert table is not None  # a SELECT has a result
     return table
@@ -260,14 +260,14 @@ def check_select(sql: str) -> None:
     """Refuses everything but one SELECT."""
     import duckdb
 
-    with constant_errors("sql", sql):
+    with query_errors("sql", sql):
         statements = duckdb.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise ParameterError("sql must be one SELECT; the input is the table `data` in it")
 
 
 @contextmanager
-def constant_errors(name: str, sql: str | None = None) -> Iterator[None]:
+def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
     """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
     import duckdb
 
@@ -291,7 +291,7 @@ def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
     """
     files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
     source = f"read_parquet({files}, union_by_name = true, utf8_validation = 'replace', {HIVE})"
-    with constant_errors(file_name(paths[0])):
+    with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
         names = connection.sql(f"FROM {source} LIMIT 0").columns
         asked = {name.lower() for name in query.names}
