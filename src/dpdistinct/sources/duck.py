@@ -89,7 +89,7 @@ class Relation:
     def sorted_grouped_parts(
         self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
     ) -> Iterator[list[ArrowStream]]:
-        """The same, by pair, then by person, sorted on disk; everybody in one group, if so asked."""
+        """The same, by pair, sorted on disk; everybody in one group, if so asked."""
         first = bits if query.one_group_per_person else 0
         with sorted_on_disk(self.keys(query, labels, bits), resources, first_group=first) as keys:
             yield [keys]
@@ -194,7 +194,7 @@ def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> I
 
 @contextmanager
 def sorted_on_disk(keys: ArrowStream, resources: Resources, *, first_group: int = 0) -> Iterator[ArrowStream]:
-    """The keys by element, then by person, of a table that need not fit into memory.
+    """The keys by element, of a table that need not fit into memory.
 
     first_group: how many low bits of an element number its group; everybody keeps their first one only.
     """
@@ -202,7 +202,7 @@ def sorted_on_disk(keys: ArrowStream, resources: Resources, *, first_group: int 
         sorter.register("keys", keys)
         group = f"(element & {(1 << first_group) - 1})"
         kept = f"QUALIFY {group} = min({group}) OVER (PARTITION BY person)" if first_group else ""
-        select = f"SELECT person, element FROM keys {kept} ORDER BY element, person"
+        select = f"SELECT person, element FROM keys {kept} ORDER BY element"
         yield Interruptible(sorter.sql(select), sorter)
 
 

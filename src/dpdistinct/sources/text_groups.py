@@ -52,7 +52,7 @@ class GroupedText(TextSource):
     def sorted_grouped_parts(
         self, query: Query, labels: Labels, bits: int, resources: Resources
     ) -> Iterator[list[ArrowStream]]:
-        """The same, by pair, then by person, sorted on disk; everybody in one group, if so asked."""
+        """The same, by pair, sorted on disk; everybody in one group, if so asked."""
         if self._has_periods(query):  # one stream is sorted, and dates may need two
             with (
                 self._by_duckdb() as relation,
