@@ -5,7 +5,7 @@ On Parquet and CSV files with ten million rows of string pairs, with the same th
   pairs      SELECT COUNT(*) FROM (SELECT DISTINCT person, element) from Python
   greedy, matching   dpdistinct count --method ...
 
-    python benchmarks/command.py [--rows 10700000] [--repeat 5]
+    python benchmarks/command.py [--rows 10700000] [--repeat 5] [parquet] [csv]
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_700_000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("kinds", nargs="*", default=["parquet", "csv"], choices=["parquet", "csv"])
     options = parser.parse_args()
     print("| file | what | seconds (median) | against COUNT(DISTINCT) |\n|---|---|---|---|")
-    for suffix in ("parquet", "csv"):
+    for suffix in options.kinds:
         every = commands(make(options.rows, suffix))
         taken: dict[str, list[float]] = {name: [] for name in every}
         for _ in range(options.repeat):  # in turns, so that a busy moment hits everybody
