@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,14 @@ COMMAND = [sys.executable, "-m", "dpdistinct"]
 SIDES = ["--person", "person", "--element", "element"]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 SECONDS = 2.0  # within which the command must be gone
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Where the tests run under nohup, the command would ignore a hangup, as it should."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")
