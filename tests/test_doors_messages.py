@@ -182,6 +182,21 @@ def test_no_message_shows_what_was_handed_in(name: str, parameter: str, tmp_path
     assert not shown
 
 
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("kind", sorted(set(ROWS) - NAMES))
+def test_no_message_about_a_text_file_shows_what_was_handed_in(
+    kind: str, header: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("who,what\na,b\n")
+    told = ""
+    try:
+        dpdistinct.read(path, person=ROWS[kind](), element="what" if header else 2, header=header)
+    except DpdistinctError as error:
+        told = "".join(traceback.format_exception(error))
+    assert DIGITS not in told
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("parameter", [*READ, *RELEASE, *LIMITS])
 def test_what_is_no_parameter_is_refused_with_the_name_of_the_parameter(parameter: str) -> None:

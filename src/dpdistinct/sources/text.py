@@ -96,7 +96,10 @@ class TextSource:
                 "or have the names that `columns` gives them, in order"
             )
         if NUMBER.fullmatch(name) and name not in self.columns:
-            raise ColumnError(f"no column {name}; columns have numbers where there is no header: --no-header")
+            # A list of numbers may be a column of the data, so no message shows one.
+            raise ColumnError(
+                "no column of that number; columns have numbers where there is no header: --no-header"
+            )
         return find_column(name, self.columns, self.text)
 
 
