@@ -61,6 +61,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "list": lambda: [SECRET, "x"],
     "list of one": lambda: [SECRET],
     "list of numbers": lambda: [NUMBER, 1],
+    "list of negative numbers": lambda: [-NUMBER, 1],
     "list of rows": lambda: [(SECRET, NUMBER)],
     "tuple": lambda: (SECRET, NUMBER),
     "dict": lambda: {"email": SECRET, SECRET: 1},

@@ -30,9 +30,14 @@ def find_columns(query: Query, table: Named) -> list[str]:
     return [find_column(name, table.columns, table.text) for name in query.names]
 
 
+def asked_for(name: str) -> str:
+    """A column that is not there, as a message may show it: a list of numbers may be the data."""
+    return "of that number" if name.removeprefix("-").isdecimal() else shown(name)
+
+
 def find_column(name: str, columns: list[str], text: bool) -> str:
     """The column of this name; SQL's names know no case."""
-    asked = "of that number" if name.isdecimal() else shown(name)  # a list of numbers may be the data
+    asked = asked_for(name)
     if columns.count(name) > 1:
         raise ColumnError(f"there are several columns {asked}; rename one")
     if name in columns:

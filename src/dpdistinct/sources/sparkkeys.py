@@ -78,15 +78,12 @@ class ByFiles:
             with constant_error(UNSORTED):
                 write(keys, folder)
                 rows = self._rows(folder)
-            if (
-                rows * BYTES_PER_PAIR > memory_limit
-            ):  # else the driver removes what is repeated, which is faster
-                repeated, folder = (
-                    folder,
-                    folders.enter_context(private_folder(self._spark, self._temp_directory)),
-                )
+            # Where memory holds all rows, the driver removes what is repeated, which is faster.
+            if rows * BYTES_PER_PAIR > memory_limit:
+                repeated = folder.url
+                folder = folders.enter_context(private_folder(self._spark, self._temp_directory))
                 with constant_error(UNSORTED):
-                    write(self._spark.read.parquet(repeated.url).dropDuplicates(), folder)
+                    write(self._spark.read.parquet(repeated).dropDuplicates(), folder)
                     rows = self._rows(folder)
                 refuse_too_many(rows, memory_limit)
             yield self._in_any_order(folder)

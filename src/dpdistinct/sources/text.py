@@ -30,12 +30,11 @@ from dpdistinct.errors import (
     ColumnError,
     InputError,
     ParameterError,
-    shown,
 )
 from dpdistinct.layout import BY_NAME, Layout
 from dpdistinct.query import ENCODINGS, Query
 from dpdistinct.sources.blocks import source_of
-from dpdistinct.sources.columns import find_column
+from dpdistinct.sources.columns import asked_for, find_column
 from dpdistinct.sources.headers import Start, delimiter_of, names_of, read_header, skip_mark
 
 CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
@@ -92,13 +91,12 @@ class TextSource:
             return name
         if self._files.numbered and name.lower() not in map(str.lower, self.columns):
             raise ColumnError(
-                f"no column {shown(name)}; without a header, columns are numbers from 1, "
+                f"no column {asked_for(name)}; without a header, columns are numbers from 1, "
                 "or have the names that `columns` gives them, in order"
             )
         if NUMBER.fullmatch(name) and name not in self.columns:
-            # A list of numbers may be a column of the data, so no message shows one.
             raise ColumnError(
-                "no column of that number; columns have numbers where there is no header: --no-header"
+                f"no column {asked_for(name)}; columns have numbers where there is no header: --no-header"
             )
         return find_column(name, self.columns, self.text)
 
