@@ -153,11 +153,14 @@ def test_the_bounds_of_the_tail_enclose_it(others: list[int], epsilon: Fraction,
 
         rest = sum((e(x / scale) for x in others), Decimal(0))
         rate = epsilon / STEPS
-        exact = Fraction((1 + rest) / (e(rate * t) + rest * e(rate * t - t / scale)))
-    for digits in (40, 60):
-        low, high = (Fraction(x, 10 ** (2 * digits)) for x in tail.bounds(t, digits))
-        assert low <= exact <= high
-        assert high - low <= 3 * exact / 10 ** (digits - 8) + Fraction(5, 10 ** (2 * digits))
+        exact = (1 + rest) / (e(rate * t) + rest * e(rate * t - t / scale))
+        for digits in (
+            40,
+            60,
+        ):  # as decimals: a fraction of exp(-10^9) would have a denominator of 10^9 digits
+            low, high = (Decimal(x).scaleb(-2 * digits) for x in tail.bounds(t, digits))
+            assert low <= exact <= high
+            assert high - low <= 3 * exact.scaleb(8 - digits) + Decimal(5).scaleb(-2 * digits)
 
 
 def test_the_draw_takes_more_bits_where_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
