@@ -51,7 +51,7 @@ def test_batches_of_any_size_make_the_same_table(rows: list[Row], size: int, ski
 
 @pytest.mark.parametrize("spread", [1, 2**44], ids=["keys with equal top bytes", "keys everywhere"])
 def test_one_huge_batch_is_sorted_and_merged(spread: int) -> None:
-    # More rows than wait in the buffer, so they are merged into the kept ones several times.
+    # More rows than may wait, so they are merged.
     random = np.random.default_rng(20231219)
     people, elements = random.integers(0, 2**10, (2, 5_000_000), dtype=np.uint64)
     elements[::3] = random.integers(0, 2**20, len(elements[::3]), dtype=np.uint64)
@@ -68,6 +68,31 @@ def test_one_huge_batch_is_sorted_and_merged(spread: int) -> None:
         contributions = Contributions.from_keys(rows(people, elements), threads=threads)
         assert shape_of(contributions) == shape
         np.testing.assert_array_equal(greedy_curve(contributions).values(5000), expected)
+
+
+@pytest.mark.parametrize("repeats", ["none", "some", "most", "at the end", "of a giant"])
+@pytest.mark.parametrize("spread", [1, 2**50], ids=["keys with equal top bytes", "keys everywhere"])
+def test_rows_that_wait_and_are_merged_make_the_same_table(spread: int, repeats: str) -> None:
+    random = np.random.default_rng(20261117)
+    size = 20_000
+    people, elements = random.integers(0, 2**10, size), random.permutation(2**14)[np.arange(size) % 2**14]
+    if repeats == "some":
+        people[::3], elements[::3] = people[0], elements[0]
+    elif repeats == "most":
+        people, elements = people % 20, elements % 30
+    elif repeats == "at the end":
+        people[size // 2 :], elements[size // 2 :] = people[: size // 2], elements[: size // 2]
+    elif repeats == "of a giant":
+        people[1::2], elements[1::2] = 7, elements[1::2] % 50
+    rows = [(int(p) * spread, int(e) * spread) for p, e in zip(people, elements, strict=True)]
+    pieces = [batch_of(rows[i : i + 100]) for i in range(0, size, 100)]
+    expected = greedy_curve_of_sorted(sorted_batch_of(sorted(set(rows)))).values(200).tolist()
+    for threads, room in [(1, 1), (2, 300), (7, 5000), (1, 10**9)]:
+        builder = _core.GraphBuilder(threads, least_room=room)
+        builder.add(stream_of(pieces).__arrow_c_stream__())
+        contributions = Contributions(builder.graph())
+        assert contributions.pairs == len(set(rows))
+        assert greedy_curve(contributions).values(200).tolist() == expected
 
 
 def test_many_tiny_batches_and_empty_ones_are_read() -> None:

@@ -128,7 +128,7 @@ void read(nb::handle capsule, OnPair pair, OnSlice slice_done) {
 }
 
 struct Builder {
-    explicit Builder(unsigned threads) : builder(threads, interrupt) {}
+    Builder(unsigned threads, std::size_t least_room) : builder(threads, interrupt, least_room) {}
 
     void add(nb::handle capsule) {
         read(
@@ -294,7 +294,7 @@ NB_MODULE(_core, m) {
         "labels"_a = std::vector<Label>(), "bits"_a = 0, "others"_a.none() = nb::none());
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
-        .def(nb::init<unsigned>(), "threads"_a)
+        .def(nb::init<unsigned, std::size_t>(), "threads"_a, "least_room"_a = kLeastRoom)
         .def("add", &Builder::add, "stream"_a.none())
         .def("graph", &Builder::graph, "max_index"_a = kMaxIndex, "group_bits"_a = 0);
     m.def(

@@ -118,11 +118,17 @@ class Blocks {
         }
     }
 
-    // Calls read(first, last) for every block in order and returns each to the pool. The list is empty afterwards.
+    // Calls read(first, last) for every block in order.
+    template <class Read>
+    void read(Read read) const {
+        for (const T* const& block : blocks_) read(block, end_of(block));
+    }
+
+    // The same, and returns each block to the pool. The list is empty afterwards.
     template <class Read>
     void drain(Read read) {
         for (T*& block : blocks_) {
-            read(static_cast<const T*>(block), &block == &blocks_.back() ? next_ : block + kInBlock);
+            read(static_cast<const T*>(block), end_of(block));
             pool_->give(std::exchange(block, nullptr));
         }
         blocks_.clear();
@@ -131,6 +137,8 @@ class Blocks {
 
    private:
     static constexpr std::size_t kInBlock = BlockPool::kBytes / sizeof(T);
+
+    const T* end_of(const T* block) const { return block == blocks_.back() ? next_ : block + kInBlock; }
 
     void swap(Blocks& other) noexcept {
         std::swap(pool_, other.pool_);

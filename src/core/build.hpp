@@ -1,6 +1,7 @@
 // From a stream of hashed (person, element) rows to the graph.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "blocks.hpp"
@@ -10,10 +11,13 @@
 
 namespace dpdistinct {
 
+inline constexpr std::size_t kLeastRoom = std::size_t{1} << 22;
+
 class GraphBuilder {
    public:
-    GraphBuilder(unsigned threads, Interrupt& interrupt)
-        : threads_(threads), interrupt_(interrupt), pairs_(pool_, threads, interrupt) {}
+    // Only tests set `least_room`.
+    GraphBuilder(unsigned threads, Interrupt& interrupt, std::size_t least_room = kLeastRoom)
+        : threads_(threads), interrupt_(interrupt), pairs_(pool_, threads, interrupt, least_room) {}
 
     void add(std::uint64_t person, std::uint64_t element) { pairs_.add({element, person}); }
     void added(std::size_t rows) { pairs_.added(rows); }
@@ -24,6 +28,8 @@ class GraphBuilder {
     Graph finish(std::uint64_t max_index = kMaxIndex, int group_bits = 0);
 
    private:
+    std::array<std::uint64_t, kParts + 1> find_people(Graph& graph);
+
     unsigned threads_;
     Interrupt& interrupt_;
     BlockPool pool_;

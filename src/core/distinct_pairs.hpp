@@ -1,5 +1,5 @@
-// The distinct pairs of a stream of rows, sorted. Memory grows with the distinct pairs, not with the rows:
-// new rows wait in a bounded buffer, and a full buffer is sorted and merged into the pairs kept so far.
+// The distinct pairs of a stream of rows. Memory grows with the distinct pairs, not with the rows: where many
+// rows repeat others, they wait in a bounded buffer, and a full buffer is sorted and merged into the pairs kept so far.
 #pragma once
 
 #include <algorithm>
@@ -26,44 +26,71 @@ std::vector<Blocks<Key>> empty_parts(BlockPool& pool) {
 
 class DistinctPairs {
    public:
-    DistinctPairs(BlockPool& pool, unsigned threads, Interrupt& interrupt)
-        : pool_(pool), threads_(threads), interrupt_(interrupt) {}
+    // `least_room`: how many rows may wait in any case.
+    DistinctPairs(BlockPool& pool, unsigned threads, Interrupt& interrupt, std::size_t least_room)
+        : pool_(pool), threads_(threads), interrupt_(interrupt), least_room_(least_room) {}
 
-    void add(const Pair& pair) { waiting_[part_of(pair.element)].push_back(pair); }
+    void add(const Pair& pair) { waiting_[part_of(pair.person)].push_back(pair); }
 
     // Call it after every batch of `rows` rows, each of which calls add() at most once.
     void added(std::size_t rows) {
         interrupt_.worked(rows);
         rows_waiting_ += rows;
-        if (rows_waiting_ < room_) return;
-        for_each_part([this](std::size_t i, Blocks<Pair> pairs, Interrupt&) { kept_[i] = std::move(pairs); });
-        // The buffer holds 3/8 as many pairs as are kept, and at least two million. So each pair is merged
-        // a constant number of times on average, and memory stays below 11/8 of the distinct pairs.
-        rows_waiting_ = 0;
-        room_ = std::max(kMinRoom, at_most() * 3 / 8);
+        if (rows_waiting_ >= room_) make_room();
     }
 
-    // There are no more distinct pairs than this.
-    std::size_t at_most() const {
-        std::size_t count = rows_waiting_;
-        for (const auto& part : kept_) count += part.size();
-        return count;
+    // The pairs of people whose keys begin with the byte i. Some may still be there twice.
+    template <class Read>
+    void read_part(std::size_t i, Read read) const {
+        kept_[i].read(read);
+        waiting_[i].read(read);
+    }
+    // The same; the part is empty afterwards.
+    template <class Read>
+    void drain_part(std::size_t i, Read read) {
+        kept_[i].drain(read);
+        waiting_[i].drain(read);
     }
 
-    // Calls use(i, pairs, interrupt) for every part, from several threads. The pairs are sorted and
-    // distinct. The set is empty afterwards.
-    template <class Use>
-    void for_each_part(Use use) {
+   private:
+    // A few parts tell how many rows repeat others: where hardly any do, nothing is gained by sorting, and the
+    // buffer may grow by a quarter of all rows. Else it holds 3/8 as many pairs as are kept, and at least `least_room_`.
+    // So each pair is merged a constant number of times on average, and there are at most about 3/2 rows for
+    // each distinct pair. Parts that are larger than usual, such as that of a giant person, are merged in any case.
+    void make_room() {
+        const std::size_t usual = rows_waiting_ / kParts;
+        const std::size_t few = size(waiting_, kFewParts) + size(kept_, kFewParts);
+        merge_waiting([&](std::size_t i) { return i < kFewParts || waiting_[i].size() > 2 * usual; });
+        dropped_ += few - size(kept_, kFewParts);
+        const bool many_repeat = 4 * dropped_ >= size(kept_, kFewParts);
+        if (many_repeat) {
+            merge_waiting([](std::size_t) { return true; });
+            dropped_ = 0;
+        }
+        rows_waiting_ = size(waiting_, kParts);
+        const std::size_t kept = size(kept_, kParts);
+        room_ = rows_waiting_ + std::max(least_room_, many_repeat ? kept * 3 / 8 : (kept + rows_waiting_) / 4);
+    }
+
+    // How many pairs the first parts have.
+    static std::size_t size(const std::vector<Blocks<Pair>>& parts, std::size_t count) {
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += parts[i].size();
+        return sum;
+    }
+
+    template <class Chosen>
+    void merge_waiting(Chosen chosen) {
         ObjectPool<Sorter<Pair>> sorters;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+            if (!chosen(i)) return;
             sorters.with_object([] { return Sorter<Pair>(); }, [&](Sorter<Pair>& sorter) {
                 sorter.take(waiting_[i]);
-                use(i, merged(kept_[i], sorter.sorted(interrupt)), interrupt);
+                kept_[i] = merged(kept_[i], sorter.sorted(interrupt));
             });
         });
     }
 
-   private:
     Blocks<Pair> merged(Blocks<Pair>& kept, std::span<const Pair> fresh) {
         Blocks<Pair> result(pool_);
         const Pair* next = fresh.data();
@@ -89,12 +116,14 @@ class DistinctPairs {
         return result;
     }
 
-    static constexpr std::size_t kMinRoom = std::size_t{1} << 21;
+    static constexpr std::size_t kFewParts = 8;
     BlockPool& pool_;
     unsigned threads_;
     Interrupt& interrupt_;
+    std::size_t least_room_;
     std::size_t rows_waiting_ = 0;
-    std::size_t room_ = kMinRoom;
+    std::size_t room_ = least_room_;
+    std::size_t dropped_ = 0;  // from the few parts, since the last time that all were merged
     std::vector<Blocks<Pair>> waiting_ = empty_parts<Pair>(pool_);  // as they arrived
     std::vector<Blocks<Pair>> kept_ = empty_parts<Pair>(pool_);     // sorted, distinct
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace dpdistinct {
 
@@ -13,12 +14,12 @@ template <class Taken>
 std::vector<std::uint32_t> run_greedy(const Graph& graph, Interrupt& interrupt, Taken taken) {
     std::vector<std::uint32_t> loads(graph.people, 0);
     for (Element e = 0; e < graph.elements(); ++e) {
-        const Person* holder = graph.holders.data() + graph.begin[e];
-        const Person* end = graph.holders.data() + graph.begin[e + 1];
-        Person best = *holder;
-        for (++holder; holder != end && loads[best] > 0; ++holder)
-            if (loads[*holder] < loads[best]) best = *holder;
-        taken(e, ++loads[best]);
+        const std::span holders(graph.holders.data() + graph.begin[e], graph.degree(e));
+        // Load and number in one word: of those with the least load the first.
+        auto rank = [&](Person p) { return std::uint64_t{loads[p]} << 32 | p; };
+        std::uint64_t best = rank(holders[0]);
+        for (const Person p : holders.subspan(1)) best = std::min(best, rank(p));
+        taken(e, ++loads[static_cast<Person>(best)]);
         interrupt.worked(graph.degree(e));
     }
     return loads;
