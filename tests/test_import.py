@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,21 @@ def test_importing_the_package_imports_no_optional_or_heavy_dependency() -> None
     program = f"import sys, dpdistinct; print(*sorted(set({HEAVY}) & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
+
+
+def test_a_count_imports_neither_the_ledger_nor_spark_unless_asked(tmp_path: Path) -> None:
+    visits = tmp_path / "visits.csv"
+    visits.write_text("who,what\n1,2\n")
+    program = (
+        "import sys\n"
+        "from dpdistinct.cli import main\n"
+        f"sys.argv = ['dpdistinct', 'count', {str(visits)!r}, '--person', 'who', '--element', 'what']\n"
+        "try:\n    main()\n"
+        "finally:\n    print(*{'sqlite3', 'dpdistinct.ledger', 'dpdistinct.sources.spark'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("At least")
+    assert result.stdout.splitlines()[-1] == ""
 
 
 def test_everything_that_is_exported_is_there() -> None:

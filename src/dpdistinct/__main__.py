@@ -14,6 +14,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main() -> NoReturn:
     """Run the command. A signal that asks it to stop unwinds it, and then it ends with 128 + its number."""
+    # Else NumPy starts threads for linear algebra, which is not used here, and they are busy for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     received: list[int] = []
 
     def stop(number: int, frame: Any) -> None:

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.errors import ParameterError, shown
-from dpdistinct.ledger import Answer, Ledger, LedgerError, Stored
-from dpdistinct.ledger_input import files_input
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
 from dpdistinct.privacy import Cost
@@ -28,6 +26,7 @@ from dpdistinct.resources import Resources
 from dpdistinct.sources import Source, open_source, paths_of
 
 if TYPE_CHECKING:
+    from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
@@ -63,6 +62,8 @@ def check_payment(
                     f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
                 )
         return None
+    from dpdistinct.ledger import Ledger
+
     if isinstance(ledger, str | os.PathLike):
         ledger = Ledger(ledger)
     if not isinstance(ledger, Ledger):
@@ -126,6 +127,7 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
+    from dpdistinct.ledger import LedgerError
     from dpdistinct.release import Release
 
     paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
@@ -174,6 +176,8 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     """What tells January's data from February's: a name, or the files with their sizes and times."""
     if payment.data_name is not None:
         return payment.data_name
+    from dpdistinct.ledger_input import files_input
+
     paths = paths_of(data)
     if paths is None:
         raise ParameterError(

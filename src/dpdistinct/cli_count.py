@@ -13,11 +13,11 @@ import dpdistinct
 from dpdistinct import asking, parameters, query, resources
 from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.errors import ParameterError
-from dpdistinct.ledger import Stored
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
     from dpdistinct import grouping
+    from dpdistinct.ledger import Stored
 
 Options = dict[str, Any]
 

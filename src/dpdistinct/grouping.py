@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpdistinct.asking import check_payment, logged, pay_for
 from dpdistinct.group_lists import Every, GroupList, Value
@@ -21,7 +21,6 @@ from dpdistinct.groups import (
     grouped_greedy_curve_of_parts,
 )
 from dpdistinct.layout import Format
-from dpdistinct.ledger import Ledger, Stored
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import Mechanism, Method, Number
 from dpdistinct.privacy import Cost
@@ -30,6 +29,9 @@ from dpdistinct.reading import goes_by_disk
 from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
 from dpdistinct.wording import warn_of_epsilon
+
+if TYPE_CHECKING:
+    from dpdistinct.ledger import Ledger, Stored
 
 
 def count_distinct_by(

@@ -12,8 +12,7 @@ from dpdistinct.layout import Format
 from dpdistinct.parameters import Method
 from dpdistinct.query import Columns, Query, check_query
 from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Source, Unordered, open_source
-from dpdistinct.sources.spark import SparkSource
+from dpdistinct.sources import Cluster, Source, Unordered, open_source
 
 if TYPE_CHECKING:
     from dpdistinct.curves import Curve  # at run time only once the data are read: it needs NumPy
@@ -95,7 +94,7 @@ def contributions_of(
     ordered: whether the order of people and elements, which is that of their keys, must be the same on
     every engine. The exact curve does not depend on it, so for that the engine may use a hash of its own.
     """
-    if isinstance(source, SparkSource):
+    if isinstance(source, Cluster):
         with source.pairs(query, resources) as pairs, closing(pairs) as parts:
             return Contributions.from_parts(parts, threads=resources.threads)
     keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(query)
@@ -124,7 +123,7 @@ def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> 
     """
     from dpdistinct.curves import greedy_curve_of_parts, greedy_curve_of_sorted
 
-    if isinstance(source, SparkSource):
+    if isinstance(source, Cluster):
         with source.sorted_keys(query) as keys, closing(keys) as parts:
             return greedy_curve_of_parts(parts)
     from dpdistinct.sources.duck import sorted_on_disk
@@ -135,4 +134,4 @@ def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> 
 
 def goes_by_disk(source: Source, method: Method, resources: Resources) -> bool:
     """Whether the greedy curve is made from sorted pairs: on a cluster, or where memory is limited."""
-    return method == "greedy" and (isinstance(source, SparkSource) or resources.memory_limit is not None)
+    return method == "greedy" and (isinstance(source, Cluster) or resources.memory_limit is not None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,19 @@ class Unordered(Protocol):
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys that are equal for equal values, in an order of the engine's own; None if it has none."""
+        ...
+
+
+@runtime_checkable
+class Cluster(Protocol):
+    """A source on several machines, whose keys come in parts: streams one after the other."""
+
+    def pairs(self, query: Query, resources: Resources) -> AbstractContextManager[Any]:
+        """All keys, if the memory of this machine holds the distinct ones."""
+        ...
+
+    def sorted_keys(self, query: Query) -> AbstractContextManager[Any]:
+        """All keys, by element."""
         ...
 
 
