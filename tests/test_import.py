@@ -32,7 +32,7 @@ def test_a_count_imports_neither_the_ledger_nor_spark_unless_asked(tmp_path: Pat
         "from dpdistinct.cli import main\n"
         f"sys.argv = ['dpdistinct', 'count', {str(visits)!r}, '--person', 'who', '--element', 'what']\n"
         "try:\n    main()\n"
-        "finally:\n    print(*{'sqlite3', 'dpdistinct.ledger', 'dpdistinct.sources.spark'} & set(sys.modules))"
+        "finally:\n    print(*{'sqlite3', 'dpdistinct.ledger', 'dpdistinct.sources.spark'} & {*sys.modules})"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.startswith("At least")
