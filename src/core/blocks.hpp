@@ -13,7 +13,6 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 #endif
 
@@ -35,7 +34,6 @@ class BlockPool {
             const std::size_t more = std::clamp(8 * in_slab_, kInFirstSlab, kInSlab);
             free_.reserve(blocks_ += more);  // so that give() cannot fail
             slabs_.emplace_back(static_cast<std::byte*>(::operator new(more * kBytes, kAligned)));
-            use_large_pages(slabs_.back().get(), more * kBytes);
             in_slab_ = more;
             fresh_ = 0;
         }
@@ -51,22 +49,13 @@ class BlockPool {
     // system interrupts every running thread once for each block.
     void shrink() {
         std::lock_guard<std::mutex> lock(guard_);
+        if (blocks_ <= kInFirstSlab) return;  // small tables: nothing to gain
         for (void* block : free_) forget(block);
         forgotten_.insert(forgotten_.end(), free_.begin(), free_.end());
         free_.clear();
     }
 
    private:
-    // Large pages spare most page faults. But where hardly any memory is free, the system would first move other
-    // pages out of the way, which takes longer than all the faults.
-    static void use_large_pages([[maybe_unused]] std::byte* slab, [[maybe_unused]] std::size_t bytes) {
-#ifdef __linux__
-        struct sysinfo system;
-        if (bytes >= 2 * kLargePage && sysinfo(&system) == 0 && system.freeram > system.totalram / 4)
-            madvise(slab, bytes, MADV_HUGEPAGE);
-#endif
-    }
-
     static void forget([[maybe_unused]] void* block) {
 #ifdef __linux__
         // The system rounds the length up to whole pages. Pages larger than a block would take other blocks with it.
@@ -75,8 +64,7 @@ class BlockPool {
 #endif
     }
 
-    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
-    static constexpr std::align_val_t kAligned{kLargePage};
+    static constexpr std::align_val_t kAligned{kBytes};
     struct Delete {
         void operator()(std::byte* slab) const { ::operator delete(slab, kAligned); }
     };
