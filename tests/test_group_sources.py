@@ -260,3 +260,25 @@ def test_a_column_of_groups_that_is_not_there_or_has_no_labels_is_refused() -> N
         ParameterError, match="group_by must name columns of text, integers, booleans or dates"
     ):
         count_distinct_by(frame, **SIDES, group_by="part", groups=["0.5"])
+
+
+ODD_LABELS = ["it's", '"', "", " ", "ü", "日本", "a,b", "--", "'); DROP TABLE x; --", "DE\n", "null", "\\", "😀" * 50]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["few labels", "more than DuckDB is told"])
+def test_labels_of_any_text_are_found_in_every_table(many: bool, tmp_path: Path) -> None:
+    listed = ODD_LABELS + [f"group {i}" for i in range(5000 if many else 5)]
+    dice = random.Random(3)
+    names = ["user", "country", "site"]
+    chosen = [*ODD_LABELS, "group 3", "GROUP 3", "it''s", None]
+    rows = [(f"u{dice.randrange(40)}", dice.choice(chosen), f"s{dice.randrange(30)}") for _ in range(2000)]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    asked = {"group_by": "country", "groups": listed}
+    frame.write_parquet(tmp_path / "visits.parquet")
+    frame.filter(pl.col("country") != "").write_csv(tmp_path / "visits.csv")  # nothing is NULL in a CSV file
+    truth = dict(frame.drop_nulls().group_by("country").agg(pl.col("site").n_unique()).iter_rows())
+    for data, there in [(frame, listed), ("visits.parquet", listed), ("visits.csv", listed[:2] + listed[3:])]:
+        data = tmp_path / data if isinstance(data, str) else data
+        release = count_distinct_by(data, **SIDES, **asked, **EXACT)
+        found = {row.group: row.estimate for row in release.rows}
+        assert {label: found[label] for label in there} == {label: truth.get(label, 0) for label in there}
