@@ -262,7 +262,21 @@ def test_a_column_of_groups_that_is_not_there_or_has_no_labels_is_refused() -> N
         count_distinct_by(frame, **SIDES, group_by="part", groups=["0.5"])
 
 
-ODD_LABELS = ["it's", '"', "", " ", "ü", "日本", "a,b", "--", "'); DROP TABLE x; --", "DE\n", "null", "\\", "😀" * 50]
+ODD_LABELS = [
+    "it's",
+    '"',
+    "",
+    " ",
+    "ü",
+    "日本",
+    "a,b",
+    "--",
+    "'); DROP TABLE x; --",
+    "DE\n",
+    "null",
+    "\\",
+    "😀" * 50,
+]
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["few labels", "more than DuckDB is told"])
