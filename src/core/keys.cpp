@@ -21,7 +21,7 @@ constexpr std::int64_t kSlice = 1 << 11;
 struct KeyStream {
     explicit KeyStream(ArrowArrayStream given) { static_cast<ArrowArrayStream&>(values) = given; }
 
-    void open(const std::vector<int>& people, const std::vector<int>& elements, GroupKeys by) {
+    void open(const std::vector<int>& people, const std::vector<int>& elements, GroupKeys by, bool utf8) {
         Released<ArrowSchema> schema;
         if (values.get_schema(&values, &schema) != 0) throw StreamFailed();
         if (schema.format != std::string_view("+s")) throw WrongColumns();
@@ -29,7 +29,7 @@ struct KeyStream {
         auto add = [&](Columns& side, const std::vector<int>& places) {
             for (int i : places) {
                 if (i < 0 || i >= width) throw WrongColumns();
-                side.emplace_back(i, Values(*schema.children[i]));
+                side.emplace_back(i, Values(*schema.children[i], utf8));
             }
         };
         add(columns[0], people);
@@ -129,9 +129,9 @@ void add_column(ArrowArrayStream& stream, std::span<std::uint64_t> keys, std::sp
 }
 
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         GroupKeys by) {
+                         GroupKeys by, bool utf8) {
     auto stream = std::make_unique<KeyStream>(values);
-    stream->open(people, elements, std::move(by));
+    stream->open(people, elements, std::move(by), utf8);
     return arrow_stream(std::move(stream));
 }
 

@@ -13,6 +13,8 @@ namespace dpdistinct {
 // Takes over `values` and returns a stream of two columns of signed 64-bit keys: one of people, one of
 // elements. A row with a NULL in any of these columns is left out.
 //
+// `utf8`: whether all text is known to be UTF-8.
+//
 // A key is what Spark's xxhash64(salt, value, ...) gives: XXH64 of each value's bytes, seeded with
 // the hash of the values before it. So it depends on the values alone, not on the engine.
 //
@@ -23,7 +25,7 @@ struct GroupKeys {
     GroupNumbers groups;
 };
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         GroupKeys by);
+                         GroupKeys by, bool utf8);
 
 // The same for columns that arrive one by one, each in its own stream with one row for each key. Start the
 // keys at salt_hash(side), add every column of the side, and in the end leave out the rows that are not

@@ -41,11 +41,12 @@ struct HashedRows {
 // These are the bytes that Spark's xxhash64 hashes (sources/forms.py has the same table for SQL).
 class Values {
    public:
-    // Throws WrongColumns for a type that is not on the list above.
-    explicit Values(const ArrowSchema& schema) {
+    // Throws WrongColumns for a type that is not on the list above. `utf8`: whether text is known to be UTF-8, and
+    // need not be looked at once more.
+    explicit Values(const ArrowSchema& schema, bool utf8 = false) {
         const std::string_view format = schema.format;
         if (schema.dictionary) {
-            meant_ = std::make_unique<Values>(*schema.dictionary);
+            meant_ = std::make_unique<Values>(*schema.dictionary, utf8);
             if (meant_->meant_) throw WrongColumns();
             read_integer_ = integer_reader(format);
             if (!read_integer_) throw WrongColumns();
@@ -75,11 +76,11 @@ class Values {
             factor_ = format == "ttu" ? 1000 : 1;
             hash_ = &Values::time<std::int64_t>;
         } else if (format == "u" || format == "z") {
-            hash_ = format == "u" ? &Values::bytes<std::int32_t, true> : &Values::bytes<std::int32_t, false>;
+            hash_ = format == "u" && !utf8 ? &Values::bytes<std::int32_t, true> : &Values::bytes<std::int32_t, false>;
         } else if (format == "U" || format == "Z") {
-            hash_ = format == "U" ? &Values::bytes<std::int64_t, true> : &Values::bytes<std::int64_t, false>;
+            hash_ = format == "U" && !utf8 ? &Values::bytes<std::int64_t, true> : &Values::bytes<std::int64_t, false>;
         } else if (format == "vu" || format == "vz") {
-            hash_ = format == "vu" ? &Values::view<true> : &Values::view<false>;
+            hash_ = format == "vu" && !utf8 ? &Values::view<true> : &Values::view<false>;
         } else if (format.starts_with("w:")) {
             std::from_chars(format.data() + 2, format.data() + format.size(), width_);
             if (width_ < 0) throw WrongColumns();

@@ -153,7 +153,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         if query.sql is not None:
             check_select(query.sql)
         with connect(resources) as connection:
-            yield Relation(run_select(connection, bind_parquet(connection, paths, query), "the table"))
+            sql = bind_parquet(connection, paths, query)
+            yield Relation(run_select(connection, sql, "the table"), utf8=True)
     elif suffix in DATABASE_SUFFIXES:
         if len(paths) > 1:
             raise FileError("give one database file at a time")

@@ -38,14 +38,18 @@ class Relation:
         *,
         text: bool = False,
         exact_names: bool = False,
+        utf8: bool = False,
         copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
-        """copy: how to keep the rows of a stream that can be read only once."""
+        """utf8: whether DuckDB has looked at all text. copy: how to keep the rows of a stream that can be
+        read only once.
+        """
         self._table = table
         self._copy = copy
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
+        self._utf8 = utf8
 
     def check(self, query: Query) -> None:
         self._sides(query)
@@ -60,7 +64,8 @@ class Relation:
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
         people, elements, groups = map(len, sides)
-        return _RelationKeys(values, people, elements, groups, labels, bits, self._label_keys(query))
+        keys = self._label_keys(query)
+        return _RelationKeys(values, people, elements, groups, labels, bits, keys, self._utf8)
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
@@ -166,17 +171,20 @@ class _RelationKeys:
         labels: Sequence[tuple[str, ...]],
         bits: int,
         label_keys: list[int],
+        utf8: bool,
     ) -> None:
         places = list(range(people + elements + groups))
         self._values = values
         self._places = places[:people], places[people : people + elements], places[people + elements :]
         self._groups = labels, bits, label_keys
+        self._utf8 = utf8
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()  # reading the schema must not run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _core.key_stream(self._values.__arrow_c_stream__(), *self._places, *self._groups)
+        values = self._values.__arrow_c_stream__()
+        return _core.key_stream(values, *self._places, *self._groups, utf8=self._utf8)
 
 
 @contextmanager
