@@ -25,7 +25,7 @@ LAYERS = [
     "group_margins",
     "group_mechanisms release",
     "sources.duck sources.text sources.headers sources.frames sources.sparkio sources.sparkkeys",
-    "sources.databases sources.spark sources.guesses sources.text_groups",
+    "sources.databases sources.parquet sources.spark sources.guesses sources.text_groups",
     "sources",
     "reading",
     "asking measurement",

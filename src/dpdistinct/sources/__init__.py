@@ -148,7 +148,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         with _open_text(paths, suffix, query, resources) as source:
             yield source
     elif suffix == ".parquet":
-        from dpdistinct.sources.duck import Relation, bind_parquet, check_select, connect, run_select
+        from dpdistinct.sources.duck import Relation, check_select, connect, run_select
+        from dpdistinct.sources.parquet import bind_parquet
 
         if query.sql is not None:
             check_select(query.sql)

@@ -1,8 +1,7 @@
-"""What DuckDB reads: Parquet and DuckDB files, relations, and every SELECT; and sorting on disk."""
+"""What DuckDB reads: its own files, relations, and every SELECT; and sorting on disk."""
 
 from __future__ import annotations
 
-import glob
 import re
 import tempfile
 import threading
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 KEYS = ("person", "element")
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
-HIVE = "hive_types_autocast = false"  # the names of folders are text
 
 
 class Relation:
@@ -300,61 +298,6 @@ def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
                 raise
             message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
         raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
-
-
-def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
-    """Makes Parquet files known as `data`. Returns the query that is left for DuckDB to answer.
-
-    Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
-    """
-    files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
-    source = f"read_parquet({files}, union_by_name = true, utf8_validation = 'replace', {HIVE})"
-    with query_errors(file_name(paths[0])):
-        unsafe = _unsafe_columns(connection, files)
-        names = connection.sql(f"FROM {source} LIMIT 0").columns
-        asked = {name.lower() for name in query.names}
-        for name in unsafe if query.sql is None else ():
-            if name.lower() in asked:
-                raise ColumnError(f"column {name!r} {unsafe[name]}")
-        left = [quoted(name) for name in names if name not in unsafe]
-        if not left:
-            raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
-        connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
-    return query.sql or "FROM data"
-
-
-def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
-    """Columns of Parquet files that cannot be read by a rule for each value alone, and why.
-
-    The schema tells: DuckDB fails on a time beyond the end of the day, and on a timestamp in milliseconds
-    that does not fit microseconds; and where files disagree on a type, it would convert their values.
-    """
-    described = connection.execute(
-        "SELECT file_name, name, num_children, duckdb_type, logical_type, converted_type "
-        f"FROM parquet_schema({files})"
-    ).fetchall()
-    unsafe: dict[str, str] = {}
-    kinds: dict[str, str] = {}
-    inner = 0  # how many of the next rows lie inside a nested column
-    file = None
-    for path, name, children, kind, logical, converted in described:
-        if path != file:  # the root of another file
-            file, inner = path, 0
-            continue
-        if inner:
-            inner += (children or 0) - 1
-            continue
-        inner = children or 0
-        form = f"{logical} {converted}".upper()
-        if "TIMETYPE" in form.replace(" ", "") or form.endswith(("TIME_MILLIS", "TIME_MICROS")):
-            unsafe[name] = "is a TIME, which cannot be read for certain; write it as text"
-        elif "MILLIS=MILLISECONDS" in form or "TIMESTAMP_MILLIS" in form:
-            unsafe[name] = (
-                "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
-            )
-        if logical != "NullType()" and kinds.setdefault(name, str(kind)) != str(kind):
-            unsafe[name] = "has different types in different files; write them with one type"
-    return unsafe
 
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
