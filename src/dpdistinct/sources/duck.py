@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, constant_error, file_name
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
 from dpdistinct.group_lists import Every, GroupList, check_labels, day_sql, first_day, label_sql
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
