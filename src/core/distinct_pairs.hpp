@@ -54,7 +54,7 @@ class DistinctPairs {
 
    private:
     // A few parts tell how many rows repeat others: where hardly any do, nothing is gained by sorting, and the
-    // buffer may grow by a quarter of all rows. Else it holds 3/8 as many pairs as are kept, and at least `least_room_`.
+    // buffer may grow by a sixth of all rows. Else it holds 3/8 as many pairs as are kept, and at least `least_room_`.
     // So each pair is merged a constant number of times on average, and there are at most about 3/2 rows for
     // each distinct pair. Parts that are larger than usual, such as that of a giant person, are merged in any case.
     void make_room() {
@@ -69,7 +69,7 @@ class DistinctPairs {
         }
         rows_waiting_ = size(waiting_, kParts);
         const std::size_t kept = size(kept_, kParts);
-        room_ = rows_waiting_ + std::max(least_room_, many_repeat ? kept * 3 / 8 : (kept + rows_waiting_) / 4);
+        room_ = rows_waiting_ + std::max(least_room_, many_repeat ? kept * 3 / 8 : (kept + rows_waiting_) / 6);
     }
 
     // How many pairs the first parts have.

@@ -1,6 +1,7 @@
 // Rows grouped by element, nobody twice.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -25,36 +26,73 @@ struct Row {
     Person person;
 };
 
-// Groups one list of rows after another, in the same memory: a table of the elements, then a counting sort.
+// Groups one list of rows after another, in the same memory.
 class Grouping {
    public:
     explicit Grouping(Person people) : seen_(people / 64 + 1, 0) {}
 
     // Takes more rows for the next call of by_element().
     void take(Blocks<Row>& rows) {
-        std::size_t i = element_.size();
-        element_.resize(i + rows.size());
-        person_.resize(i + rows.size());
+        std::size_t at = rows_.size();
+        rows_.resize(at + rows.size());
         rows.drain([&](const Row* row, const Row* last) {
-            for (; row != last; ++row, ++i) {
-                if (last - row > 16) elements_.prepare(row[16].element(), row[8].element());
-                element_[i] = elements_(row->element());
-                person_[i] = row->person;
-                if (element_[i] == end_.size()) end_.push_back(0);
-                ++end_[element_[i]];
-            }
+            for (; row != last; ++row) rows_[at++] = {row->element(), row->person};
         });
     }
 
     // Calls use(key, people) for the elements of the rows that were taken, in the order of their keys.
     template <class Use>
     void by_element(Interrupt& interrupt, Use use) {
-        interrupt.worked(person_.size());
+        interrupt.worked(rows_.size());
+        if (few_repeat())
+            sort(interrupt, use);
+        else
+            count(interrupt, use);
+        rows_.clear();
+    }
+
+   private:
+    // Whether most elements seem to have one or two rows, so that a table of them does not pay.
+    bool few_repeat() {
+        const std::size_t some = std::min(rows_.size(), kSome);
+        for (std::size_t i = 0; i < some; ++i) elements_(rows_[i].element);
+        const std::size_t different = elements_.keys().size();
+        elements_.clear();
+        return 8 * different > 7 * some;
+    }
+
+    // By a sort of the rows.
+    template <class Use>
+    void sort(Interrupt& interrupt, Use use) {
+        sorted_.resize(rows_.size());
+        radix_sort(rows_.data(), rows_.size(), sorted_.data(), interrupt);
+        const auto end = std::unique(sorted_.begin(), sorted_.end());
+        grouped_.resize(rows_.size());
+        for (auto first = sorted_.begin(); first != end;) {
+            const std::uint64_t element = first->element;
+            std::size_t people = 0;
+            for (; first != end && first->element == element; ++first)
+                grouped_[people++] = static_cast<Person>(first->person);
+            use(element, std::span<const Person>(grouped_.data(), people));
+        }
+    }
+
+    // By a table of the elements and a counting sort.
+    template <class Use>
+    void count(Interrupt& interrupt, Use use) {
+        number_.resize(rows_.size());
+        end_.clear();
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if (i + 16 < rows_.size()) elements_.prepare(rows_[i + 16].element, rows_[i + 8].element);
+            number_[i] = elements_(rows_[i].element);
+            if (number_[i] == end_.size()) end_.push_back(0);
+            ++end_[number_[i]];
+        }
         const std::span<const Pair> order = elements_in_order(interrupt);
         std::uint64_t sum = 0;
         for (const Pair& element : order) sum += std::exchange(end_[element.person], sum);  // where it begins
-        grouped_.resize(person_.size());
-        for (std::size_t i = 0; i < person_.size(); ++i) grouped_[end_[element_[i]]++] = person_[i];
+        grouped_.resize(rows_.size());
+        for (std::size_t i = 0; i < rows_.size(); ++i) grouped_[end_[number_[i]]++] = static_cast<Person>(rows_[i].person);
         Person* first = grouped_.data();
         for (const Pair& element : order) {
             Person* const last = grouped_.data() + end_[element.person];
@@ -62,12 +100,8 @@ class Grouping {
             first = last;
         }
         elements_.clear();
-        element_.clear();
-        person_.clear();
-        end_.clear();
     }
 
-   private:
     // Pairs of a key and its number, by key.
     std::span<const Pair> elements_in_order(Interrupt& interrupt) {
         const Array<std::uint64_t>& keys = elements_.keys();
@@ -93,9 +127,10 @@ class Grouping {
         return distinct;
     }
 
+    static constexpr std::size_t kSome = 1 << 10;
+    Array<Pair> rows_;  // a person's number, for its key
     KeyNumbers elements_;
-    Array<std::uint32_t> element_;     // of each row, its number
-    Array<Person> person_;             // of each row
+    Array<std::uint32_t> number_;      // of each row's element
     Array<std::uint64_t> end_;         // of each element: how many rows, then where they begin, then where they end
     Array<Pair> unsorted_, sorted_;
     Array<Person> grouped_;
