@@ -169,7 +169,7 @@ std::array<std::uint64_t, kParts + 1> GraphBuilder::find_people(Graph& graph) {
     const auto before = sums([&](std::size_t i) { return keys[i].size(); });
     graph.people_keys.resize(before[kParts]);
     for (std::size_t i = 0; i < kParts; ++i) {
-        if (i % 8 == 0) pool_.shrink();  // often: if everybody holds one element, the keys are half of all memory
+        if (i % 8 == 0) pool_.shrink();  // often: if everybody holds one element, the keys are a third of all memory
         keys[i].drain(copy_to(graph.people_keys.data() + before[i]));
     }
     return before;
