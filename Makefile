@@ -88,7 +88,7 @@ $(STAMP): $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dpdistinct needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@command -v $${CXX:-g++} >/dev/null || { echo "dpdistinct needs a C++20 compiler; install g++ (Debian: apt-get install g++) or set CXX"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "dpdistinct needs Python's venv module; install it (Debian: apt-get install python3-venv)"; exit 1; }
-	@$(PIP) install -e .
+	@$(PIP) install --no-compile -e . # Python compiles what is used, the first time it is used
 	@touch $@
 
 # The package is there already, so this adds what the extra names and builds nothing.

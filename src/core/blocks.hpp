@@ -50,17 +50,23 @@ class BlockPool {
     void shrink() {
         std::lock_guard<std::mutex> lock(guard_);
         if (blocks_ <= kInFirstSlab) return;  // small tables: nothing to gain
-        for (void* block : free_) forget(block);
+        std::sort(free_.begin(), free_.end());
+        for (auto first = free_.begin(); first != free_.end();) {  // neighbours at once
+            auto* const begin = static_cast<std::byte*>(*first);
+            std::size_t count = 1;
+            while (++first != free_.end() && *first == begin + count * kBytes) ++count;
+            forget(begin, count * kBytes);
+        }
         forgotten_.insert(forgotten_.end(), free_.begin(), free_.end());
         free_.clear();
     }
 
    private:
-    static void forget([[maybe_unused]] void* block) {
+    static void forget([[maybe_unused]] void* blocks, [[maybe_unused]] std::size_t bytes) {
 #ifdef __linux__
         // The system rounds the length up to whole pages. Pages larger than a block would take other blocks with it.
         static const bool whole_pages = kBytes % static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) == 0;
-        if (whole_pages) madvise(block, kBytes, MADV_DONTNEED);
+        if (whole_pages) madvise(blocks, bytes, MADV_DONTNEED);
 #endif
     }
 

@@ -48,13 +48,13 @@ class Ranks {
     std::vector<std::uint32_t> first_;  // first_[b]: the first key whose bits after the prefix are b or more
 };
 
-// Some elements of the graph, and who holds them.
+// Some elements of the graph.
 struct GraphPart {
-    explicit GraphPart(BlockPool& pool) : degrees(pool), holders(pool), groups(pool) {}
+    GraphPart(BlockPool& pool, Person* holders) : degrees(pool), groups(pool), end(holders) {}
 
     Blocks<std::uint32_t> degrees;
-    Blocks<Person> holders;
     Blocks<std::uint32_t> groups;  // of each element
+    Person* end;                   // of their holders, which lie in the graph already
 };
 
 // What one thread hands on: rows by the part of their element.
@@ -62,8 +62,6 @@ struct RowParts {
     explicit RowParts(BlockPool& pool) : parts(empty_parts<Row>(pool)) {}
     std::vector<Blocks<Row>> parts;
 };
-
-constexpr std::size_t kStep = kParts / 4;  // memory is returned to the system after every kStep parts
 
 // Copies block after block to this place.
 template <class T>
@@ -104,41 +102,47 @@ Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
         });
     });
 
+    // No row but the repeated ones is lost by grouping, so each part has a place in the graph already.
+    const auto rows = sums([&](std::size_t i) {
+        std::size_t sum = 0;
+        for (const auto& by_thread : numbered.all()) sum += by_thread->parts[i].size();
+        return sum;
+    });
+    pool_.shrink();
+    graph.holders.resize(rows[kParts]);
     const std::uint64_t mask = (std::uint64_t{1} << group_bits) - 1;
     std::vector<GraphPart> parts;
-    for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_);
+    for (std::size_t i = 0; i < kParts; ++i) parts.emplace_back(pool_, graph.holders.data() + rows[i]);
     {
         ObjectPool<Grouping> groupings;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
+            GraphPart& part = parts[i];
             groupings.with_object([&] { return Grouping(graph.people); }, [&](Grouping& grouping) {
-                for (auto& rows : numbered.all()) grouping.take(rows->parts[i]);
+                for (auto& by_thread : numbered.all()) grouping.take(by_thread->parts[i]);
                 grouping.by_element(interrupt, [&](std::uint64_t key, std::span<const Person> holders) {
-                    parts[i].degrees.push_back(static_cast<std::uint32_t>(holders.size()));
-                    parts[i].holders.append(holders.data(), holders.data() + holders.size());
-                    if (mask) parts[i].groups.push_back(static_cast<std::uint32_t>(key & mask));
+                    part.degrees.push_back(static_cast<std::uint32_t>(holders.size()));
+                    part.end = std::copy(holders.begin(), holders.end(), part.end);
+                    if (mask) part.groups.push_back(static_cast<std::uint32_t>(key & mask));
                 });
             });
         });
     }
+    pool_.shrink();
     const auto elements = sums([&](std::size_t i) { return parts[i].degrees.size(); });
-    const auto pairs = sums([&](std::size_t i) { return parts[i].holders.size(); });
     if (elements[kParts] > max_index) throw TooLarge();
 
     graph.begin.resize(elements[kParts] + 1);
-    graph.holders.resize(pairs[kParts]);
     if (mask) graph.groups.resize(elements[kParts]);
-    auto lay_out = [&](std::size_t i) {
-        std::uint64_t element = elements[i], end = pairs[i];
+    Person* end = graph.holders.data();
+    for (std::size_t i = 0; i < kParts; ++i) {  // closes the gaps that repeated rows have left
+        std::uint64_t element = elements[i], before = static_cast<std::uint64_t>(end - graph.holders.data());
         parts[i].degrees.drain([&](const std::uint32_t* degree, const std::uint32_t* last) {
-            for (; degree != last; ++degree) graph.begin[++element] = end += *degree;
+            for (; degree != last; ++degree) graph.begin[++element] = before += *degree;
         });
-        parts[i].holders.drain(copy_to(graph.holders.data() + pairs[i]));
         if (mask) parts[i].groups.drain(copy_to(graph.groups.data() + elements[i]));
-    };
-    for (std::size_t first = 0; first < kParts; first += kStep) {
-        pool_.shrink();
-        parallel_for(kStep, threads_, interrupt_, [&](std::size_t i, Interrupt&) { lay_out(first + i); });
+        end = std::copy(graph.holders.data() + rows[i], parts[i].end, end);
     }
+    graph.holders.resize(static_cast<std::size_t>(end - graph.holders.data()));
     return graph;
 }
 
