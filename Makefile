@@ -13,10 +13,10 @@ demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
 
 test: $(TESTS) lint
-	$(BIN)/python -m pytest -n auto -m "not slow and not spark"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not spark"
 
 test-all: $(TESTS) lint test-spark
-	$(BIN)/python -m pytest -n auto -m "not spark"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not spark"
 
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
 test-spark: $(TESTS)

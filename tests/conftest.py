@@ -53,6 +53,13 @@ def all_rows() -> tuple[pa.RecordBatch, NDArray[np.int64]]:
     return rows, np.concatenate(([0], np.cumsum(held.sum(axis=1))))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the small tables runs in one process (--dist loadgroup), so that they are computed once."""
+    for item in items:
+        if "small_tables" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("small tables"))
+
+
 @pytest.fixture(scope="session")
 def small_tables() -> SmallTables:
     """Computed once: 65,536 tables take some seconds."""
