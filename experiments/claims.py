@@ -63,11 +63,11 @@ def _lower_bound(cache: Path, names: list[str]) -> str:
     half = 1 - math.sqrt(2 * beta) / 2
     shown = []
     for name in names:
-        kept = [result(cache, f"summary/{name}/{m}") for m in ("paper", "sharp")]
+        kept = [result(cache, f"summary/{name}/{m}") for m in ("paper", "joint")]
         if all(kept):
             shown.append(f"{name} " + " / ".join(f"{100 * k['holds'][0]['value']:.0f}%" for k in kept))
     return (
-        f"at most the truth, with Algorithm 1 as printed / sharp, beta 0.05: {'; '.join(shown)}. Not so "
+        f"at most the truth, with Algorithm 1 as printed / joint, beta 0.05: {'; '.join(shown)}. Not so "
         "with the settings behind the numbers: at a bound that keeps everything, half the margin holds "
         f"{100 * half:.0f}% of the time and no margin 50%"
     )

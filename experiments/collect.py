@@ -36,7 +36,7 @@ class Number:
     low: float | None
     high: float | None
     proven: float | None
-    sharp: float | None
+    joint: float | None
     verdict: str
     reason: str = ""
     seed: int | None = None
@@ -54,12 +54,12 @@ def range_of(kept: dict[str, float]) -> Range:
 
 def judge(
     item: str, data: str, row: str, quantity: str, printed: float | None, ours: Range | None, digits: int,
-    proven: float | None = None, sharp: float | None = None, seed: int | None = None,
+    proven: float | None = None, joint: float | None = None, seed: int | None = None,
 ) -> Number:  # fmt: skip
     """The verdict on one number."""
     if ours is None:
-        return Number(item, data, row, quantity, printed, None, None, None, proven, sharp, MISSING)
-    values = (printed, ours.value, ours.low, ours.high, proven, sharp)
+        return Number(item, data, row, quantity, printed, None, None, None, proven, joint, MISSING)
+    values = (printed, ours.value, ours.low, ours.high, proven, joint)
     if printed is None:
         return Number(item, data, row, quantity, *values, EXTRA, seed=seed)
     if agrees(printed, ours, digits):
@@ -82,13 +82,13 @@ def _summary(cache: Path) -> Iterator[Number]:
         entry = stored(cache, f"tables/{row.key}") or {}
         table, other = (
             entry.get("result"),
-            {m: result(cache, f"summary/{data}/{m}") for m in ("paper", "sharp")},
+            {m: result(cache, f"summary/{data}/{m}") for m in ("paper", "joint")},
         )
         for i, printed in enumerate(spread):
             yield judge(
                 "Table 1", data, "DPDistinctCount", f"count, {PLACES[i]}", printed,
                 range_of(table["published"]["count"][i]) if table else None, 1,
-                *((other[m] or {"count": [{}] * 3})["count"][i].get("value") for m in ("paper", "sharp")),
+                *((other[m] or {"count": [{}] * 3})["count"][i].get("value") for m in ("paper", "joint")),
                 seed=entry.get("settings", {}).get("seed"),
             )  # fmt: skip
 
@@ -103,7 +103,7 @@ def _tpch(cache: Path) -> Iterator[Number]:
                 yield judge(
                     "Table 2", task, line, f"mean error, {quantity}",
                     printed if quantity == "trimmed" else None, ours.get("published"), digits,
-                    *(ours[k].value if ours.get(k) else None for k in ("proven", "sharp")),
+                    *(ours[k].value if ours.get(k) else None for k in ("proven", "joint")),
                     seed=entry.get("settings", {}).get("seed"),
                 )  # fmt: skip
 
@@ -135,6 +135,6 @@ def _appendix(cache: Path) -> Iterator[Number]:
                 )
                 yield judge(
                     item, name, row.title, label, printed, ours.get("published"), digits,
-                    *(ours[k].value if k in ours else None for k in ("proven", "sharp")),
+                    *(ours[k].value if k in ours else None for k in ("proven", "joint")),
                     seed=entry.get("settings", {}).get("seed"),
                 )  # fmt: skip

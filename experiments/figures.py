@@ -44,7 +44,7 @@ STYLES: dict[str, tuple[str, str, str]] = {
 }
 # Figure 2 as a loss: the lower bounds of dpdistinct, all from the exact curve.
 LOSSES: dict[str, tuple[str, str, str]] = {
-    "sharp matching": (BLACK, "-", "sharp"),
+    "joint matching": (BLACK, "-", "joint"),
     "paper matching": (GREEN, "-", "Algorithm 1 as printed"),
     "shifted_inverse": (BLUE, ":", "shifted inverse"),
     "r2t": (PURPLE, (0, (4, 1, 1, 1, 1, 1)), "R2T"),  # type: ignore[dict-item]

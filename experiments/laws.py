@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Curve
+from dpdistinct.joint import OFFSETS, STEPS, joint_margin, joint_rule
 from dpdistinct.mechanisms import output_grid, sharp_grid
 from dpdistinct.noise import Draw, laplace_margin, noise_scale
 from dpdistinct.parameters import MAX_BOUND, Parameters, check_parameters
@@ -51,8 +52,10 @@ class Choice:
 class Recorder:
     """A sampler for release_curve that draws nothing."""
 
+    offset: int = 0  # of the grid of "joint"
     selection: tuple[Sequence[int], int, Fraction, Draw] | None = None
     counts: list[tuple[int, int, Fraction]] = field(default_factory=list)
+    values: Sequence[int] = ()  # of "joint", one for each candidate
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         """The first, whatever the scores."""
@@ -63,6 +66,23 @@ class Recorder:
         """The value itself."""
         self.counts.append((value, sensitivity, epsilon))
         return value
+
+    def below(self, n: int) -> int:
+        """The grid that was asked for."""
+        return self.offset
+
+    def select_and_count(
+        self,
+        scores: Sequence[int],
+        values: Sequence[int],
+        *,
+        sensitivity: int,
+        epsilon: Fraction,
+        share: Fraction,
+    ) -> tuple[int, int]:
+        """The first, and its value."""
+        self.selection, self.values = (scores, sensitivity, share * epsilon, "exponential"), values
+        return 0, values[0]
 
 
 def selection_law(scores: Sequence[int], sensitivity: int, epsilon: Fraction, draw: Draw) -> Floats:
@@ -111,8 +131,66 @@ class Law:
         return Draws(bound, np.maximum(noisy, 0).astype(float), np.maximum(lower, 0).astype(float))
 
 
-def release_law(curve: Curve, parameters: Parameters) -> Law:
+@dataclass(frozen=True)
+class JointLaw:
+    """The law of a release of "joint": a grid, then the bound and the noisy count in one draw."""
+
+    choices: list[Choice]  # of the bound of the count, on each grid
+    values: list[Integers]  # the counts in steps, on each grid
+    scale: float  # of the choice
+    rate: float  # of the noise, if the choice is clear
+    margin: int  # in steps
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Draws:
+        """So many releases."""
+        grid = rng.integers(len(self.choices), size=shape)
+        bound, value, odds = (np.empty(shape) for _ in range(3))
+        for i, (choice, values) in enumerate(zip(self.choices, self.values, strict=True)):
+            here = grid == i
+            bound[here] = drawn = choice.draw(rng, (int(here.sum()),))
+            place = np.searchsorted(choice.bounds, drawn)
+            value[here] = values[place]
+            odds[here] = 1 / choice.probability[place] - 1  # against this bound
+        noisy = value + self._noise(rng, odds)
+        lower = np.maximum(np.floor((noisy - self.margin) * bound / STEPS) + 1, 0)
+        estimate = np.maximum(np.floor(noisy * bound / STEPS + 0.5), lower)
+        return Draws(bound.astype(np.int64), estimate, lower)
+
+    def _noise(self, rng: np.random.Generator, odds: Floats) -> Floats:
+        """The amount is the lesser of two (docs/proofs/joint.md, 1), with a fair sign.
+
+        Its tail exp(-rate t) (1 + R) / (1 + R exp(-t / scale)) is the product of
+        exp(-(rate - 1 / scale) t) and (1 + R) / (exp(t / scale) + R).
+        """
+        one = rng.exponential(1 / (self.rate - 1 / self.scale), odds.shape)
+        uniform = 1 - rng.random(odds.shape)
+        other = self.scale * np.log((1 + odds * (1 - uniform)) / uniform)
+        amount = np.floor(np.minimum(one, other))
+        return np.where(rng.random(odds.shape) < 0.5, amount, -1 - amount)
+
+
+def joint_law(curve: Curve, parameters: Parameters) -> JointLaw:
+    """The law of release_curve for "joint"."""
+    epsilon, aim = parameters.epsilon, parameters.aim
+    choices, values = [], []
+    for offset in range(OFFSETS):
+        recorder = Recorder(offset)
+        release_curve(curve, parameters, recorder)
+        assert recorder.selection is not None
+        bounds = joint_rule(aim, epsilon, parameters.max_bound or MAX_BOUND, offset).counted
+        choices.append(Choice(np.array(bounds), selection_law(*recorder.selection)))
+        values.append(np.array(recorder.values))
+    _, sensitivity, choosing, _ = recorder.selection
+    scale = noise_scale(2 * sensitivity, choosing)
+    return JointLaw(
+        choices, values, scale, float(epsilon / STEPS), joint_margin(aim, epsilon, parameters.beta)
+    )
+
+
+def release_law(curve: Curve, parameters: Parameters) -> Law | JointLaw:
     """The law of release_curve for a mechanism that chooses one bound (or is given it)."""
+    if parameters.mechanism == "joint":
+        return joint_law(curve, parameters)
     recorder = Recorder()
     release_curve(curve, parameters, recorder)
     if recorder.selection is None:

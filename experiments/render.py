@@ -105,7 +105,7 @@ def summary(cache: Path) -> str:
     for data in WORDS:
         row = next(r for r in rows_of(data) if r.title == "DP Max Utility / DP Matching")
         kept = result(cache, f"tables/{row.key}")
-        other = {m: result(cache, f"summary/{data}/{m}") for m in ("paper", "sharp")}
+        other = {m: result(cache, f"summary/{data}/{m}") for m in ("paper", "joint")}
         printed = paper.SUMMARY.get(data)
         truth = result(cache, f"datasets/{data}")
         line = [
@@ -114,17 +114,17 @@ def summary(cache: Path) -> str:
             " / ".join(show(x, 1) for x in printed[1:]) if printed else "-",
             spread(kept["published"]["count"]) if kept else MISSING,
         ]
-        for m in ("paper", "sharp"):
+        for m in ("paper", "joint"):
             found = other[m]
             line.append(spread(found["count"]) if found else MISSING)
             line.append(f"{100 * range_of(found['holds'][0]).value:.0f}%" if found else "-")
         lines.append(line)
     return table(
-        ["data", "truth", "paper", "as published", "as proven", "holds", "sharp", "holds"], lines
+        ["data", "truth", "paper", "as published", "as proven", "holds", "joint", "holds"], lines
     ) + (
         '\nThe caption says epsilon 1, beta 0.05, l_max 100. The numbers are those of the rows "DP Max '
         'Utility, DP Matching" of Tables 4 to 7: epsilon 2 (1 + 1), beta 0.001, l_max 30 for IMDb, no margin '
-        'subtracted ("as published"). "As proven" and "sharp" are lower bounds at what the caption says; '
+        'subtracted ("as published"). "As proven" and "joint" are lower bounds at what the caption says; '
         '"holds" is how often they are at most the truth (95% is promised).\n'
     )
 
@@ -137,9 +137,9 @@ def tpch(found: list[Number]) -> str:
         for n in found:
             if n.item == "Table 2" and n.quantity == f"mean error, {quantity}":
                 ours = f"{show(n.published)} ({show(n.low)} to {show(n.high)})" if n.published else MISSING
-                cells = [n.row, n.data, show(n.paper, 4), ours, n.verdict, show(n.proven), show(n.sharp)]
+                cells = [n.row, n.data, show(n.paper, 4), ours, n.verdict, show(n.proven), show(n.joint)]
                 lines.append(cells if quantity == "trimmed" else cells[:2] + cells[3:4] + cells[5:])
-        head = ["algorithm", "task", "paper", "as published", "verdict", "as proven", "sharp"]
+        head = ["algorithm", "task", "paper", "as published", "verdict", "as proven", "joint"]
         head = head if quantity == "trimmed" else head[:2] + head[3:4] + head[5:]
         text += f"\n### Mean relative error, {quantity}\n\n" + table(head, lines)
     return text
@@ -186,7 +186,7 @@ def appendix(cache: Path, name: str, found: list[Number]) -> str:
         kept = result(cache, f"tables/{row.key}")
         own = [n for n in found if n.data == name and n.row == row.title and n.item != "Table 1"]
         for quantity, printed in (("bound", row.bound), ("count", row.count), ("estimate", None)):
-            settings = [kept and kept[s] for s in ("published", "proven", "sharp")]
+            settings = [kept and kept[s] for s in ("published", "proven", "joint")]
             if quantity == "estimate" and not (kept and "estimate" in (kept["proven"] or {})):
                 continue
             values = [spread(s.get(quantity)) if s else "-" for s in settings]
@@ -205,7 +205,7 @@ def appendix(cache: Path, name: str, found: list[Number]) -> str:
             else:
                 lines.append([*head, quantity, shown or "-", MISSING, "-", "-", "-"])
     return table(
-        ["selection", "counting", "", "paper", "as published", "verdict", "as proven", "sharp"], lines
+        ["selection", "counting", "", "paper", "as published", "verdict", "as proven", "joint"], lines
     )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dpdistinct import mechanisms
+from dpdistinct import joint, mechanisms
 from experiments import datasets, paper, published, sweeps, tables, timing, tpch
 from experiments.prepared import FULL, SEED, SMOKE, Effort, Prepared
 
@@ -38,8 +38,8 @@ SMOKE_EPSILONS = (0.5, 1.0, 4.0)
 # What of dpdistinct may be tuned: a kept result with other constants is computed anew.
 CONSTANTS = {
     name: str(value)
-    for name, value in vars(mechanisms).items()
-    if name.startswith(("SHARP_", "R2T_", "DEFAULT_")) and not callable(value)
+    for name, value in {**vars(mechanisms), **vars(joint)}.items()
+    if name.startswith(("JOINT_", "FIRST", "_FACTORS", "R2T_", "DEFAULT_")) and not callable(value)
 }
 
 
@@ -83,11 +83,11 @@ def _tasks_of(data: Prepared, items: tuple[str, ...], epsilons: tuple[float, ...
                 lambda row=row: {
                     "published": tables.published(row, data),
                     "proven": tables.private(row, data, "paper"),
-                    "sharp": tables.private(row, data, "sharp"),
+                    "joint": tables.private(row, data, "joint"),
                 },
             )  # fmt: skip
     if "summary" in items:
-        for mechanism in ("paper", "sharp"):
+        for mechanism in ("paper", "joint"):
             yield Task(f"summary/{name}/{mechanism}", base, lambda m=mechanism: tables.summary(data, m))
     if "variants" in items and name in paper.MAX_BOUND:
         for setting in published.VARIANTS:
@@ -114,7 +114,7 @@ def _tpch_tasks(task: tpch.Task) -> Iterator[Task]:
         yield Task(
             f"tpch/{task.name}/{line}", base,
             lambda line=line: {
-                "published": task.published(line), "proven": task.proven(line), "sharp": task.sharp(line)
+                "published": task.published(line), "proven": task.proven(line), "joint": task.joint(line)
             },
         )  # fmt: skip
     yield Task(f"tpch/{task.name}/floor", base, task.floor)

@@ -56,7 +56,7 @@ def count_against_epsilon(data: Prepared, epsilon: float) -> dict[str, list[floa
         "greedy": [data.greedy],
         "sampling": data.sampled[:20],
     }
-    for mechanism in ("paper", "sharp"):
+    for mechanism in ("paper", "joint"):
         max_bound = paper.SUMMARY_MAX_BOUND if mechanism == "paper" else None
         parameters = settings(mechanism, exact, beta, max_bound)
         for method, choices in curves.items():

@@ -1,19 +1,21 @@
 """The appendix tables and the summary: each row in three settings.
 
 "published": what reproduces the printed numbers (experiments/published.py). "proven": Algorithms 1
-and 2 as printed, mechanism "paper", at the same budget. "sharp": the mechanism of that name at the
-same budget; the default of dpdistinct is now "joint". The count of the last two is the lower bound,
-the estimate is what it was before the margin; the printed counts have no margin.
+and 2 as printed, mechanism "paper", at the same budget. "joint": the default of dpdistinct, at
+the same budget. The count of the last two is the lower bound, the estimate is what it was before the
+margin; the printed counts have no margin.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Curve
 from experiments import paper
-from experiments.laws import Choice, Draws, Law, release_law, settings
+from experiments.laws import Choice, Draws, JointLaw, Law, release_law, settings
 from experiments.paper import Row
 from experiments.prepared import Prepared
 from experiments.published import PRINTED, Candidates, Settings, generalized_exponential, noisy_at, utilities
@@ -114,13 +116,13 @@ def private(row: Row, data: Prepared, mechanism: str) -> Result | None:
     curves = {"Matching": [data.matching], "Greedy": [data.greedy], "Sampling": data.sampled}[row.counting]
     half = paper.TABLE_EPSILON / 2
     if row.selection in data.given_bounds:
-        if mechanism == "sharp":
+        if mechanism == "joint":
             return None  # the bound is given, and not privately
         bound = data.given_bounds[row.selection]
         laws = [release_law(c, settings("fixed", half, paper.TABLE_BETA, bound)) for c in curves]
         return _result(laws, row, data, rng)
     if row.selection == "Max Utility":
-        if mechanism == "sharp":
+        if mechanism == "joint":
             return None
         return _max_utility(curves, data)
     max_bound = data.max_bound if mechanism == "paper" else None
@@ -139,7 +141,7 @@ def _max_utility(curves: list[Curve], data: Prepared) -> Result:
     }
 
 
-def _result(laws: list[Law], row: Row, data: Prepared, rng: np.random.Generator) -> Result:
+def _result(laws: Sequence[Law | JointLaw], row: Row, data: Prepared, rng: np.random.Generator) -> Result:
     draws = draw_mixed(laws, (data.effort.batches, paper.REPETITIONS), rng)
     if row.noisy:
         return {
@@ -150,7 +152,7 @@ def _result(laws: list[Law], row: Row, data: Prepared, rng: np.random.Generator)
     return {"bound": percentiles(draws.bound), "count": percentiles(draws.estimate)}
 
 
-def draw_mixed(laws: list[Law], shape: tuple[int, int], rng: np.random.Generator) -> Draws:
+def draw_mixed(laws: Sequence[Law | JointLaw], shape: tuple[int, int], rng: np.random.Generator) -> Draws:
     """Each release from any of the laws (each is one sampled curve, or the only curve)."""
     if len(laws) == 1:
         return laws[0].draw(rng, shape)

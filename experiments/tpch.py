@@ -3,7 +3,7 @@
 "published": R2T and ShiftedInverse as Fang, Dong, Yi 2022 ran them (the paper quotes their results),
 the paper's own two with half the margin and bounds up to 10^4 (customers) or 10^7 (suppliers), as in
 the authors' code; its greedy depends on the order of the rows, which is not known. "proven": the
-package's r2t and shifted_inverse, and Algorithms 1 and 2 as printed with those bounds. "sharp": the
+package's r2t and shifted_inverse, and Algorithms 1 and 2 as printed with those bounds. "joint": the
 default of dpdistinct. Epsilon 1 and beta 0.1 throughout.
 """
 
@@ -138,12 +138,12 @@ class Task:
         curve = self.curves[METHOD[line]]
         return errors(draw_release(curve, parameters, rng, self.shape).lower_bound, self.truth)
 
-    def sharp(self, line: str) -> Errors | None:
+    def joint(self, line: str) -> Errors | None:
         """The default of dpdistinct."""
         if line not in METHOD:
             return None
-        parameters = settings("sharp", EPSILON, BETA, None)
-        drawn = draw_release(self.curves[METHOD[line]], parameters, self.rng("sharp", line), self.shape)
+        parameters = settings("joint", EPSILON, BETA, None)
+        drawn = draw_release(self.curves[METHOD[line]], parameters, self.rng("joint", line), self.shape)
         return errors(drawn.lower_bound, self.truth)
 
     def floor(self) -> Errors:

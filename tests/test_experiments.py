@@ -59,6 +59,8 @@ CURVE = curve_of([1] * 40 + [3] * 30 + [8] * 10 + [25] * 3)
     ("mechanism", "max_bound", "releases"),
     [
         ("paper", 12, 800),
+        ("joint", None, 400),
+        ("joint", 12, 400),
         ("sharp", None, 400),
         ("fixed", 4, 800),
         ("r2t", None, 300),
