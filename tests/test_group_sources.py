@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import dpdistinct
 from dpdistinct import ColumnError, InputError, ParameterError, cli, count_distinct_by
+from dpdistinct.group_lists import PERIODS
 from dpdistinct.grouping import group_parameters, read_groups
 from dpdistinct.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.query import check_query, group_query
@@ -190,13 +191,15 @@ def test_dates_and_timestamps_have_the_same_periods(tmp_path: Path) -> None:
     for every, groups in (
         ("day", "2024-01-01..2024-01-31"),
         ("week", "2024-W01..2024-W09"),
+        ("month", "2024-01..2024-03"),
         ("year", "2023..2025"),
     ):
         how = {"group_by": "day", "groups": groups, "every": every}
         as_text = frame.with_columns(pl.col("day").cast(pl.String))
+        as_label = frame.with_columns(pl.col("day").dt.strftime(PERIODS[every]))
         as_time = frame.with_columns(pl.col("day").cast(pl.Datetime("us")))
         in_zone = as_time.with_columns(pl.col("day").dt.replace_time_zone("UTC"))
-        curves = [curve_of(table, how)[0] for table in (frame, as_text, as_time, in_zone)]
+        curves = [curve_of(table, how)[0] for table in (frame, as_text, as_label, as_time, in_zone)]
         assert all((curve == curves[0]).all() for curve in curves)
         assert curves[0].sum() > 0
 

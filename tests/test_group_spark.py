@@ -19,6 +19,7 @@ if not shutil.which("java"):
 from pyspark.sql import SparkSession
 
 from dpdistinct import Ledger, count_distinct, count_distinct_by
+from dpdistinct.group_lists import PERIODS
 from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, in_one_command, truth, visits
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -57,11 +58,21 @@ def test_periods_are_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> N
     periods = {"day": "2024-01-01..2024-01-31", "week": "2023-W52..2024-W09", "year": "2023..2025"}
     for every, groups in periods.items():
         how = {"group_by": "day", "groups": groups, "every": every}
-        for number, table in enumerate((frame, as_time, as_text)):
+        as_label = frame.with_columns(pl.col("day").dt.strftime(PERIODS[every]))
+        for number, table in enumerate((frame, as_time, as_text, as_label)):
             folder = tmp_path / f"{every}{number}"
             folder.mkdir()
             there = curve_of(on_spark(spark, table, folder), how)
             assert (there[0] == curve_of(frame, how)[0]).all(), (every, number)
+
+
+def test_a_month_and_a_year_are_no_days_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ["2024-01", "2024", " 2024-01 ", "+2024", "2024-01-01", "2024-01-01 10:00:00"]
+    frame = pl.DataFrame({"user": range(6), "site": range(6), "day": texts})
+    how = {"group_by": "day", "groups": "2024-01-01..2024-01-31", "every": "day"}
+    there, here = curve_of(on_spark(spark, frame, tmp_path), how), curve_of(frame, how)
+    assert (there[0] == here[0]).all()
+    assert here[0][0].sum() == 2
 
 
 def test_sites_by_country_and_month_on_spark(spark: SparkSession, tmp_path: Path) -> None:

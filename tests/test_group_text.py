@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from dpdistinct import ColumnError, _core, count_distinct_by
-from dpdistinct.group_lists import GroupList
+from dpdistinct.group_lists import GroupList, label_of
 from dpdistinct.groups import group_bits
 from dpdistinct.query import Query, check_query, group_query
 from dpdistinct.resources import check_resources
@@ -133,8 +133,10 @@ def mutated(count: int) -> list[str]:
     found = [*plain, "infinity", "epoch", "2024-3-5", "2024/03/05", "20240305", "2024-03-05+02", "2024-02-30",
              "2024-03-05 24:00:00", "2024-03-05 23:59:60", "2024-03-05 23:30:00-05:00", "2024-03-05 BC",
              "2024-03-05 16:00:00.1234567", "294247-01-10", "0000-00-00", "٢٠٢٤-٠٣-٠٥"]  # fmt: skip
+    labels = ["2024-03", "2024", "2024-W10", "2020-W53", "2023-W53", "2024-13", "1000", "9999-12", "2024-W00"]
+    found += [*labels, "2024-03\n", " 2024", "2024-03 ", "٢٠٢٤"]
     while len(found) < count:
-        text = list(dice.choice(plain))
+        text = list(dice.choice([*plain, *labels]))
         for _ in range(dice.choice([1, 1, 2])):
             place = dice.randrange(len(text) + 1)
             text[place : place + dice.choice([0, 1, 1])] = dice.choice(["", *"0123456789-- ::.TZ+zt"])
@@ -170,6 +172,17 @@ def test_plain_dates_need_no_duckdb(every: Any, tmp_path: Path) -> None:
     (ours,), theirs = both_ways(csv_of(texts, tmp_path / "plain.csv"), query)
     assert ours == theirs
     assert len(ours) > 100
+
+
+@pytest.mark.parametrize("every", ["week", "month", "year"])
+def test_a_text_that_names_a_period_lies_in_it_and_needs_no_duckdb(every: Any, tmp_path: Path) -> None:
+    days = [date(2000, 1, 1) + timedelta(days=i) for i in range(0, 9_000, 3)]
+    query = question(group_by="day", groups=RANGES[every], every=every)
+    named = csv_of([label_of(day, every) for day in days], tmp_path / "named.csv")
+    dated = csv_of([str(day) for day in days], tmp_path / "dated.csv")
+    (ours,), theirs = both_ways(named, query)
+    assert ours == theirs == both_ways(dated, query)[1]
+    assert ours.total() == len(days)
 
 
 def test_one_odd_date_changes_the_groups_of_no_other_row(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct Group {
 
     std::uint64_t label = 0, number = kNone;
     std::uint64_t pair = 0;  // the hash that the element is added to
+    bool shared = false;     // another label has the same key, and the text must decide
 };
 
 // An open-addressing table: keys of labels are hashes and spread well.
@@ -42,12 +44,24 @@ class GroupNumbers {
     GroupNumbers() = default;
     // The i-th label has the number i, held by the `bits` low bits of a pair's key. A group is found by the key of
     // its label, or by those in `keys` if the columns write the labels in another form.
-    GroupNumbers(const std::vector<Label>& labels, int bits, const std::vector<std::uint64_t>& keys = {})
+    //
+    // Whoever writes rows can make a label with the key of another one. In a public list that is as if they had
+    // written the listed label. But if the labels come from the rows themselves, they would take over the other's
+    // group, name and all; so then (`exact`) groups are told apart by their texts.
+    GroupNumbers(const std::vector<Label>& labels, int bits, const std::vector<std::uint64_t>& keys = {},
+                 bool exact = false)
         : low_bits_((std::uint64_t{1} << bits) - 1), slots_(std::bit_ceil(2 * labels.size() + 1)) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
             const std::uint64_t key = keys.empty() ? label_key(labels[i]) : keys.at(i);
             Group& slot = slots_[place(key)];
-            if (slot.number == Group::kNone) slot = {key, i, with_label(salt_hash(1), labels[i])};
+            const Group group{key, i, with_label(salt_hash(1), labels[i])};
+            if (slot.number == Group::kNone) {
+                slot = group;
+            } else if (exact) {
+                if (!slot.shared) by_text_.emplace(labels[slot.number], slot);
+                by_text_.emplace(labels[i], group);
+                slot.shared = true;
+            }
         }
     }
 
@@ -55,6 +69,11 @@ class GroupNumbers {
     const Group* find(std::uint64_t label) const {
         const Group& slot = slots_[place(label)];
         return slot.number == Group::kNone ? nullptr : &slot;
+    }
+    // The group of this label, if its key is shared.
+    const Group* find(const Label& label) const {
+        const auto found = by_text_.find(label);
+        return found == by_text_.end() ? nullptr : &found->second;
     }
 
     std::uint64_t key(const Group& group, std::uint64_t pair) const { return (pair & ~low_bits_) | group.number; }
@@ -69,6 +88,7 @@ class GroupNumbers {
 
     std::uint64_t low_bits_ = 0;
     std::vector<Group> slots_{Group{}};
+    std::map<Label, Group> by_text_;  // no hash: nobody can make it slow
 };
 
 }  // namespace dpdistinct

@@ -75,6 +75,11 @@ void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
     found.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
         found[i] = complete[i] ? groups.find(keys[i]) : nullptr;
+        if (found[i] && found[i]->shared) {
+            Label label;
+            for (const auto& [place, column] : labels) label.emplace_back(column.text(i));
+            found[i] = groups.find(label);
+        }
         complete[i] = found[i] != nullptr;
     }
 }

@@ -13,8 +13,10 @@ enum class Every : std::uint8_t { kWhole, kDay, kWeek, kMonth, kYear };  // kWho
 class PeriodLabel {
    public:
     // The label of a date; valid as long as `text` and until the next call. The plain forms are 2024-03-05,
-    // 2024-03-05 16:00:00 and 2024-03-05T16:00:00.123456Z. Other texts give an empty label; DuckDB reads them.
+    // 2024-03-05 16:00:00 and 2024-03-05T16:00:00.123456Z. A text such as 2024-03 is the label of its own month.
+    // Other texts give an empty label; DuckDB reads them.
     std::string_view of(std::string_view text, Every every) {
+        if (is_label(text, every)) return text;
         if (!is_plain(text)) return {};
         switch (every) {
             case Every::kDay: return text.substr(0, 10);
@@ -25,10 +27,26 @@ class PeriodLabel {
     }
 
    private:
+    static bool is_label(std::string_view text, Every every) {
+        int year, part;
+        if (text.size() < 4 || !number(text, 0, 4, year) || !is_usual(year)) return false;
+        switch (every) {
+            case Every::kYear: return text.size() == 4;
+            case Every::kMonth:
+                return text.size() == 7 && text[4] == '-' && number(text, 5, 2, part) && part >= 1 && part <= 12;
+            case Every::kWeek:
+                return text.size() == 8 && text[4] == '-' && text[5] == 'W' && number(text, 6, 2, part) && part >= 1 &&
+                       part <= 53;
+            default: return false;  // a day is named by its date
+        }
+    }
+
+    static bool is_usual(int year) { return year >= 1001 && year <= 9998; }  // the years beside it have four digits too
+
     bool is_plain(std::string_view text) {
         if (text.size() < 10 || text[4] != '-' || text[7] != '-') return false;
         if (!number(text, 0, 4, year_) || !number(text, 5, 2, month_) || !number(text, 8, 2, day_)) return false;
-        if (year_ < 1001 || year_ > 9998) return false;  // the years beside it have four digits too
+        if (!is_usual(year_)) return false;
         if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > days_of(month_)) return false;
         return text.size() == 10 || is_time(text.substr(10));
     }

@@ -77,10 +77,13 @@ class Values {
             hash_ = &Values::time<std::int64_t>;
         } else if (format == "u" || format == "z") {
             hash_ = format == "u" && !utf8 ? &Values::bytes<std::int32_t, true> : &Values::bytes<std::int32_t, false>;
+            text_ = &Values::bytes_at<std::int32_t>;
         } else if (format == "U" || format == "Z") {
             hash_ = format == "U" && !utf8 ? &Values::bytes<std::int64_t, true> : &Values::bytes<std::int64_t, false>;
+            text_ = &Values::bytes_at<std::int64_t>;
         } else if (format == "vu" || format == "vz") {
             hash_ = format == "vu" && !utf8 ? &Values::view<true> : &Values::view<false>;
+            text_ = &Values::view_at;
         } else if (format.starts_with("w:")) {
             std::from_chars(format.data() + 2, format.data() + format.size(), width_);
             if (width_ < 0) throw WrongColumns();
@@ -105,6 +108,12 @@ class Values {
             if (meanings_ <= batch.length) hashed_.resize(static_cast<std::size_t>(meanings_));
         }
         if (!rows.hashes.empty()) (this->*hash_)(rows);
+    }
+
+    // The text of one of the rows that add_to() has just seen; it must have one. Only for columns of text.
+    std::string_view text(std::size_t row) const {
+        if (!text_) throw WrongColumns();
+        return (this->*text_)(start_ + static_cast<std::int64_t>(row));
     }
 
    private:
@@ -152,6 +161,7 @@ class Values {
 
     using Hash = void (Values::*)(const HashedRows&);
     using ReadInteger = std::int64_t (Values::*)(std::int64_t) const;
+    using ReadText = std::string_view (Values::*)(std::int64_t) const;
 
     template <class T>
     std::int64_t widened(std::int64_t at) const {
@@ -232,35 +242,37 @@ class Values {
     }
 
     template <bool is_text>
-    std::uint64_t hash_bytes(const unsigned char* data, std::size_t size, std::uint64_t seed) {
-        std::string_view value(reinterpret_cast<const char*>(data), size);
+    std::uint64_t hash_bytes(std::string_view value, std::uint64_t seed) {
         if constexpr (is_text) value = as_utf8(value, mended_);
         return xxh64(value.data(), value.size(), seed);
     }
 
-    template <class Offset, bool is_text>
-    void bytes(const HashedRows& rows) {
-        const auto* data = static_cast<const unsigned char*>(buffers_[2]);
-        each(rows, [&](std::int64_t at, std::uint64_t seed) {
-            const Offset begin = read<Offset>(1, at), end = read<Offset>(1, at + 1);
-            return hash_bytes<is_text>(data + begin, static_cast<std::size_t>(end - begin), seed);
-        });
+    template <class Offset>
+    std::string_view bytes_at(std::int64_t at) const {
+        const Offset begin = read<Offset>(1, at), end = read<Offset>(1, at + 1);
+        return {static_cast<const char*>(buffers_[2]) + begin, static_cast<std::size_t>(end - begin)};
     }
 
-    template <bool is_text>
-    void view(const HashedRows& rows) {
+    std::string_view view_at(std::int64_t at) const {
         struct View {
             std::int32_t size;
             unsigned char start[4];  // short strings go on to the end of the struct
             std::int32_t buffer, offset;
         };
-        each(rows, [&](std::int64_t at, std::uint64_t seed) {
-            const View view = read<View>(1, at);
-            const auto size = static_cast<std::size_t>(view.size);
-            const auto* data = size <= 12 ? reinterpret_cast<const unsigned char*>(&view) + 4
-                                          : static_cast<const unsigned char*>(buffers_[2 + view.buffer]) + view.offset;
-            return hash_bytes<is_text>(data, size, seed);
-        });
+        const View view = read<View>(1, at);
+        const auto size = static_cast<std::size_t>(view.size);
+        if (size <= 12) return {static_cast<const char*>(buffers_[1]) + at * std::int64_t{sizeof view} + 4, size};
+        return {static_cast<const char*>(buffers_[2 + view.buffer]) + view.offset, size};
+    }
+
+    template <class Offset, bool is_text>
+    void bytes(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_bytes<is_text>(bytes_at<Offset>(at), seed); });
+    }
+
+    template <bool is_text>
+    void view(const HashedRows& rows) {
+        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_bytes<is_text>(view_at(at), seed); });
     }
 
     const unsigned char* fixed_at(std::int64_t at) const {
@@ -362,6 +374,7 @@ class Values {
     const std::uint8_t* valid_ = nullptr;
     std::int64_t start_ = 0;
     ReadInteger read_integer_ = nullptr;
+    ReadText text_ = nullptr;          // of columns of text and bytes
     std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
     int width_ = -1;                   // of a type of bytes with a fixed length
     int words_ = 0;                    // of a decimal

@@ -10,6 +10,7 @@ the column's public type (`label_sql`), and the list holds such labels:
     boolean         true or false                                   True or "true"
     date            2024-03-05                                      date(2024, 3, 5) or "2024-03-05"
     date, timestamp with every="day", "week", "month" or "year"     "2024-03-05", "2024-W10", ...
+    text with every: of a date the same, and a text such as 2024-03 stands for its own month
 
 A row whose label is not listed, or is NULL, is left out. A timestamp with a time zone is read in UTC.
 Other types have no label: floats are no names, and lists or structs no groups.
@@ -27,6 +28,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from dpdistinct import _core
 from dpdistinct.errors import InputError, ParameterError
 
 Every = Literal["day", "week", "month", "year"]
@@ -49,6 +51,13 @@ SHAPES: dict[Every, str] = {
     "month": r"\d{4}-\d\d",
     "year": r"\d{4}",
 }
+
+OWN_LABELS: dict[Every, str] = {
+    "week": "[1-9][0-9]{3}-W(0[1-9]|[1-4][0-9]|5[0-3])",
+    "month": "[1-9][0-9]{3}-(0[1-9]|1[0-2])",
+    "year": "[1-9][0-9]{3}",
+}
+"""Texts that name a period and are no date; a day is named by its date."""
 
 TEXT = ("varchar", "enum", "uuid")
 SIGNED = ("tinyint", "smallint", "integer", "bigint", "hugeint")
@@ -140,16 +149,20 @@ def label_of(day: dt.date, every: Every) -> str:
     return day.strftime(PERIODS[every])
 
 
+def label_order(label: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """A fixed order of all possible labels: by key, and by text where somebody has made two with one key."""
+    return _core.label_key(label), label
+
+
 def label_sql(column: str, kind: str, every: Every | None) -> str:
     """DuckDB's SQL for the label of a column (quoted) whose type has this id; both are public."""
     if every is not None:
-        if kind == "varchar":  # a text that is not a date leaves out its own row
-            column = f"TRY_CAST({column} AS TIMESTAMP)"
-        elif kind not in TIMES:
+        if kind != "varchar" and kind not in TIMES:
             raise ParameterError("every needs a column of dates or timestamps")
-        if kind == "timestamp with time zone":
-            column = f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
-        return f"TRY(strftime({column}, '{PERIODS[every]}'))"
+        label = f"TRY(strftime({_time_sql(column, kind)}, '{PERIODS[every]}'))"
+        if kind != "varchar" or every not in OWN_LABELS:
+            return label
+        return f"CASE WHEN {_is_label(column, every)} THEN {column} ELSE {label} END"
     if kind in TEXT or kind in INTEGERS or kind == "boolean":
         return f"{column}::VARCHAR"
     if kind == "date":
@@ -161,15 +174,29 @@ def label_sql(column: str, kind: str, every: Every | None) -> str:
 def day_sql(column: str, kind: str, every: Every) -> str | None:
     """DuckDB's SQL for the first day of the period, as a DATE: what is faster to find in a list than a label.
 
-    None for types that have no such form.
+    None for what has no such form.
     """
-    if kind == "varchar":
-        column = f"TRY_CAST({column} AS TIMESTAMP)"
-    elif kind == "timestamp with time zone":
-        column = f"make_timestamp(epoch_us({column}))"
-    elif kind not in ("date", "timestamp"):
+    if kind not in ("varchar", "date", "timestamp", "timestamp with time zone"):
         return None
-    return f"TRY(date_trunc('{every}', {column}::DATE)::DATE)"
+    if kind == "varchar" and every in OWN_LABELS:
+        if every == "week":
+            return None
+        first = "-01" if every == "month" else "-01-01"
+        column = f"(CASE WHEN {_is_label(column, every)} THEN {column} || '{first}' ELSE {column} END)"
+    return f"TRY(date_trunc('{every}', {_time_sql(column, kind)}::DATE)::DATE)"
+
+
+def _time_sql(column: str, kind: str) -> str:
+    """The date or time of a column with this type; NULL for a text that is none: its own row is left out."""
+    if kind == "varchar":
+        return f"TRY_CAST({column} AS TIMESTAMP)"
+    if kind == "timestamp with time zone":
+        return f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
+    return column
+
+
+def _is_label(column: str, every: Every) -> str:
+    return f"regexp_full_match({column}, '{OWN_LABELS[every]}')"
 
 
 def first_day(label: str, every: Every) -> int:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.group_lists import Every, GroupList, check_labels, day_sql, first_day, label_sql
+from dpdistinct.group_lists import (
+    Every,
+    GroupList,
+    check_labels,
+    day_sql,
+    first_day,
+    label_order,
+    label_sql,
+)
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column
@@ -62,8 +70,8 @@ class Relation:
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
         people, elements, groups = map(len, sides)
-        keys = self._label_keys(query)
-        return _RelationKeys(values, people, elements, groups, labels, bits, keys, self._utf8)
+        known = {"label_keys": self._label_keys(query), "exact_labels": query.groups == "unknown"}
+        return _RelationKeys(values, people, elements, groups, labels, bits, utf8=self._utf8, **known)
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
@@ -99,14 +107,14 @@ class Relation:
             yield [keys]
 
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
-        """The labels of all groups that occur, in the order of their keys. Private."""
+        """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
         _, _, labels = self._sides(query)
         if self._copy is not None:
             self._table = self._copy()
         with constant_error(_core.FAILED):
             found = self._table.project(", ".join(labels)).distinct().fetchall()
         complete = [label for label in found if None not in label]
-        return sorted(complete, key=_core.label_key)
+        return sorted(complete, key=label_order)
 
     def _kinds(self) -> dict[str, Any]:
         return dict(zip(self.columns, self._table.types, strict=True))
@@ -168,21 +176,21 @@ class _RelationKeys:
         groups: int,
         labels: Sequence[tuple[str, ...]],
         bits: int,
-        label_keys: list[int],
-        utf8: bool,
+        **known: Any,
     ) -> None:
+        """known: label_keys, exact_labels and utf8, as the core has them."""
         places = list(range(people + elements + groups))
         self._values = values
         self._places = places[:people], places[people : people + elements], places[people + elements :]
-        self._groups = labels, bits, label_keys
-        self._utf8 = utf8
+        self._groups = labels, bits
+        self._known = known
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()  # reading the schema must not run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         values = self._values.__arrow_c_stream__()
-        return _core.key_stream(values, *self._places, *self._groups, utf8=self._utf8)
+        return _core.key_stream(values, *self._places, *self._groups, **self._known)
 
 
 @contextmanager

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct import _core
 from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown, without_context
-from dpdistinct.group_lists import Every, GroupList
+from dpdistinct.group_lists import OWN_LABELS, Every, GroupList, label_order
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_column
@@ -79,10 +78,10 @@ class SparkSource:
             yield parts
 
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
-        """The labels of all groups that occur, in the order of their keys. Private."""
+        """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
         with quiet(self._df.sparkSession), constant_error(UNSORTED):
             found = self._df.select(*self._labels(query)).dropna().dropDuplicates().collect()
-        return sorted((tuple(row) for row in found), key=_core.label_key)
+        return sorted((tuple(row) for row in found), key=label_order)
 
     @contextmanager
     def grouped_parts(
@@ -183,11 +182,21 @@ def _label(functions: Any, value: Any, kind: str, every: Every | None) -> Any:
             return functions.date_format(value, "yyyy-MM-dd")
         raise ParameterError("group_by must name columns of text, integers, booleans or dates")
     if kind == "StringType":
-        value = functions.try_to_timestamp(value)
-    elif kind not in ("DateType", "TimestampType", "TimestampNTZType"):
+        text = value
+        # Spark takes a year or a month for a date, its first day; here each stands for itself alone.
+        no_day = text.rlike("^\\s*[+-]?[0-9]+(-[0-9]+)?\\s*$")
+        period = _period(functions, functions.when(~no_day, functions.try_to_timestamp(text)), every)
+        if every in OWN_LABELS:
+            period = functions.when(text.rlike(f"^(?:{OWN_LABELS[every]})\\z"), text).otherwise(period)
+        return period
+    if kind not in ("DateType", "TimestampType", "TimestampNTZType"):
         raise ParameterError("every needs a column of dates or timestamps")
     if kind == "TimestampType":
         value = functions.to_utc_timestamp(value, functions.current_timezone())
+    return _period(functions, value, every)
+
+
+def _period(functions: Any, value: Any, every: Every) -> Any:
     if every == "week":
         year = functions.extract(functions.lit("YEAROFWEEK"), value).cast("string")
         week = functions.lpad(functions.weekofyear(value).cast("string"), 2, "0")
