@@ -79,9 +79,11 @@ def as_views(frame: pl.DataFrame, folder: Path) -> Any:
     return connection.from_arrow(frame.to_arrow())
 
 
-def groups_of(table: Any, memory_limit: str | None = None, by: Any = "country") -> dict[Any, list[int]]:
+def groups_of(
+    table: Any, memory_limit: str | None = None, by: Any = "country", sql: str | None = None
+) -> dict[Any, list[int]]:
     """What is kept of each group at every bound."""
-    query = group_query(check_query(**SIDES), group_by=by, groups="unknown")
+    query = group_query(check_query(**SIDES, sql=sql), group_by=by, groups="unknown")
     numbers = {"epsilon": 1, "beta": 0.05, "delta": 1e-6, "mechanism": "sharp", "max_bound": 40}
     parameters = group_parameters(query, method="greedy", **numbers)
     resources = check_resources(memory_limit=memory_limit, temp_directory=None, threads=2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +16,15 @@ import polars as pl
 import pytest
 
 import dpdistinct
-from dpdistinct import BudgetError, Ledger, RequestError, cli, count_distinct, count_distinct_by
+from dpdistinct import (
+    BudgetError,
+    Contributions,
+    Ledger,
+    RequestError,
+    cli,
+    count_distinct,
+    count_distinct_by,
+)
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
 SQL = "SELECT User, URL FROM data WHERE URL <> 'a  b'"
@@ -95,6 +105,41 @@ def test_spaces_and_comments_in_a_query_do_not_matter_but_its_texts_do(folder: P
     assert asked() == 1
     by_python(sql=SQL.replace("'a  b'", "'a b'"))
     assert asked() == 2
+
+
+def test_texts_in_other_quotes_are_other_queries(folder: Path) -> None:
+    select = "SELECT * FROM data WHERE land <> "
+    texts = ["$$a  b$$", "$$a b$$", "$$--$$", "$$--$$ AND land <> 'x'", "E'a\\'  b'", "E'a\\' b'"]
+    texts += ["'x' /* /* */ ' */ AND land <> 'a  b' --'", "'x' /* /* */ ' */ AND land <> 'a b' --'"]
+    for number, text in enumerate(texts, start=1):
+        by_python(sql=select + text)
+        assert asked() == number
+
+
+def test_columns_that_differ_in_case_alone_are_other_questions(folder: Path) -> None:
+    frame = ROWS.with_columns(pl.lit("x").alias("url"))
+    for number, name in enumerate(("URL", "url"), start=1):
+        by_python(frame, data_name="twins", element=name)
+        assert asked() == number
+
+
+def test_contributions_are_asked_about_by_the_names_that_are_given(folder: Path) -> None:
+    held = Contributions.from_pairs(range(9), range(9))
+    for number, name in enumerate((None, "site", "page"), start=1):
+        by_python(held, data_name="held", person=None, element=name)
+        assert asked() == number
+
+
+def test_rows_in_the_log_of_a_database_are_another_input(folder: Path) -> None:
+    with closing(sqlite3.connect("visits.sqlite")) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE visits (User TEXT, site TEXT)")
+        database.commit()
+        by_python("visits.sqlite", person="User", element="site", request_id="now")
+        database.execute("INSERT INTO visits VALUES ('a', 'b')")
+        database.commit()
+        with pytest.raises(RequestError, match="request 'now' was answered for"):
+            by_python("visits.sqlite", person="User", element="site", request_id="now")
 
 
 def test_a_frame_a_relation_and_a_file_are_one_request_under_one_name(folder: Path) -> None:

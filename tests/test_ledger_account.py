@@ -360,6 +360,21 @@ def test_two_that_both_want_to_be_first_in_a_series_end_with_one_bound(ledger: L
     assert ledger.show()[0].spent == Cost("0.2")
 
 
+def test_a_draw_from_before_a_series_began_is_forgotten_even_if_it_has_its_bound(ledger: Ledger) -> None:
+    # Kept if it has the bound of the series, and drawn again if not, it would tell which of the two it was.
+    computed = []
+
+    def compute() -> Fields:
+        begun = ledger.series("visits", "monthly")
+        computed.append(begun)
+        if begun is None:
+            ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="faster")
+        return drawn(bound=17)
+
+    ask(ledger, compute, series="monthly", request_id="slower")
+    assert computed == [None, 17]
+
+
 def test_the_same_question_in_a_series_is_another_request(ledger: Ledger) -> None:
     assert ask(ledger).answer != ask(ledger, series="monthly").answer
     assert ledger.show()[0].requests == 2

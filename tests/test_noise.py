@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dpdistinct.errors import DpdistinctError
+from dpdistinct.group_margins import SPARE, largest_delta, threshold, total_margin
 from dpdistinct.inversion import HidingTail
 from dpdistinct.joint import full_grid, joint_rule, kappa
 from dpdistinct.mechanisms import run_mechanism, sharp_rule
@@ -94,6 +95,9 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
         full_grid.cache_clear()
         public = [joint_rule.__wrapped__("lower_bound", Fraction(1), 10**6, 3).prior, tail]
         public.append(kappa.__wrapped__("estimate", Fraction(1, 30)))
+        public.append(total_margin.__wrapped__(scales=((100.0, 1000), (7.5, 3)), beta=Fraction(1, 200)))
+        public.append(threshold.__wrapped__(bound=7, epsilon=Fraction(4, 5), delta=Fraction(1, 10**6)))
+        public += [largest_delta(Fraction(16, 10**7)), 10**40 * (Fraction(SPARE) - 1)]
         answers = [
             run_mechanism(
                 loads_curve([3] * 40 + [100]), parameters(mechanism, "matching", "1", None), Branch(2)
@@ -103,6 +107,7 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
         return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers, public]
 
     expected = constants()
+    assert expected[-1][-1] == 1  # type: ignore[index]
     with localcontext(HOSTILE[name]) as hostile:
         assert constants() == expected
         assert not any(hostile.flags.values())  # nothing was even computed in it

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpdistinct import ParameterError, count_distinct
+from dpdistinct import Contributions, ParameterError, count_distinct
 from dpdistinct.errors import shown
 from dpdistinct.parameters import check_parameters
 
@@ -67,6 +67,16 @@ def test_a_fixed_bound_must_be_given() -> None:
 )
 def test_epsilon_is_the_number_that_was_written(value: Any) -> None:
     assert check_parameters(**(GOOD | {"epsilon": value})).epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
+def test_an_epsilon_of_numpys_integers_is_an_exact_number(kind: Any) -> None:
+    held = Contributions.from_pairs(range(50), range(50))
+    assert count_distinct(held, epsilon=kind(3), beta=0.1).epsilon == 3
+    numbers = check_parameters(
+        epsilon=kind(3), beta=0.1, method="matching", mechanism="joint", max_bound=None
+    )
+    assert type(numbers.epsilon.numerator) is type(numbers.epsilon.denominator) is int
 
 
 @pytest.mark.parametrize("value", [1, 2**31, np.int32(7)])

@@ -62,8 +62,15 @@ def surroundings() -> list[Surroundings]:
             if k < LARGE:
                 up, down = grid[i + 1 :] / k, (k / grid[:i])[::-1]
                 found.append(_surroundings(up, up, down, down))
-    ratio, error = 1.75 ** np.arange(1, 28), 1 / LARGE  # up to 2^31 and beyond
-    found.append(_surroundings(ratio * (1 - error), ratio * (1 + error), *(2 * (ratio * (1 - error),))))
+    ratio = 1.75 ** np.arange(1, 28)  # up to 2^31 and beyond
+    # Both bounds are rounded, by a half at most; those below k are smaller, so it is more to them. The first
+    # few of a grid follow no ratio, and lie within a factor of 2.2 of one.
+    above, below = (1 + 1 / ratio) / (2 * LARGE), np.minimum((1 + ratio) / (2 * LARGE), 0.6)
+    up, down = (
+        (ratio * (1 - 1.01 * above), ratio * (1 + 1.01 * above)),
+        (ratio * (1 - below), ratio * (1 + 2 * below)),
+    )
+    found.append(_surroundings(*up, *down))
     return found
 
 

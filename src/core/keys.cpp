@@ -10,6 +10,7 @@
 #include "arrow_stream.hpp"
 #include "group_numbers.hpp"
 #include "key_batch.hpp"
+#include "utf8.hpp"
 #include "values.hpp"
 
 namespace dpdistinct {
@@ -71,13 +72,14 @@ bool KeyStream::fetch() {
 // Finds the group of each row. Rows of groups that are not listed become incomplete.
 void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
     Hashes keys(complete.size(), label_salt());
+    std::string mended;
     for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);
     found.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
         found[i] = complete[i] ? groups.find(keys[i]) : nullptr;
         if (found[i] && found[i]->shared) {
             Label label;
-            for (const auto& [place, column] : labels) label.emplace_back(column.text(i));
+            for (const auto& [place, column] : labels) label.emplace_back(as_utf8(column.text(i), mended));
             found[i] = groups.find(label);
         }
         complete[i] = found[i] != nullptr;

@@ -24,6 +24,7 @@ from dpdistinct.query import Query
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
 from dpdistinct.resources import Resources
 from dpdistinct.sources import Source, open_source, paths_of
+from dpdistinct.sources.columns import exact_names
 
 if TYPE_CHECKING:
     from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
@@ -88,7 +89,7 @@ class Answered:
 
 def ask(
     data: Any,
-    query: Query | None,
+    query: Query | dict[str, Any],
     parameters: Parameters,
     resources: Resources,
     payment: Payment | None = None,
@@ -96,13 +97,13 @@ def ask(
     engine: str = "duckdb",
     progress: Callable[[str], None] = lambda step: None,
 ) -> Answered:
-    """The answer to a question; query is None for Contributions, which have been read already."""
-    if query is None:
+    """The answer to a question; of Contributions, which have been read already, the query is names alone."""
+    if not isinstance(query, Query):
         compute: Callable[[Parameters], Release] = partial(_answer_of, data, resources)
-        return _paid(data, {"person": None, "element": None}, parameters, compute, payment)
+        return _paid(data, query, parameters, compute, payment)
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)  # a mistyped column must not cost the budget; the schema is public
-        question = query.identity(exact_names=getattr(source, "exact_names", False))
+        question = query.identity(exact_names=exact_names(source))
         compute = partial(answer, source, query, resources, progress=progress)
         return _paid(data, question, parameters, compute, payment)
 
@@ -144,7 +145,8 @@ def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> s
         raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
     if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
         raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
-    columns = [question["person"], question["element"], question.get("sql")]
+    # Not the query, which may choose the month: its place is kept for series that have begun.
+    columns = [question["person"], question["element"], None]
     return f"{name} {json.dumps(columns)} {parameters.method}"
 
 

@@ -116,6 +116,7 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
         if paid is not None and payment is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
+            fields |= {} if payment.series is None else {"series": payment.series}
         typer.echo(json.dumps(fields))
         return
     *table, words = str(release).split("\n")

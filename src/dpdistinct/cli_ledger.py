@@ -187,7 +187,8 @@ def _line(row: dict[str, Any]) -> str:
         words.append(f"epsilon {row['epsilon']}" + (f" delta {row['delta']}" if row["delta"] != "0" else ""))
     if row["event"] == "request":
         words.append("answered" if row["answered"] else "NOT ANSWERED")
-        words += [f"series {row['series']}"] if row["series"] else []
+        # Behind the name of a series is what can be compared in it; the question says that as well.
+        words += [f"series {row['series'].partition(' [[')[0]}"] if row["series"] else []
         words += [f"on {describe_input(row['input'])}"] if row["input"] else []
         words.append(", ".join(f"{k}={_text(v)}" for k, v in row["question"].items() if v is not None))
     return "".join(c if c.isprintable() else "\ufffd" for c in "  ".join(words))

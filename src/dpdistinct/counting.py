@@ -9,7 +9,7 @@ from dpdistinct.contributions import Contributions
 from dpdistinct.layout import Format
 from dpdistinct.ledger import Ledger
 from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.query import Columns, check_query
+from dpdistinct.query import Columns, check_query, column_names
 from dpdistinct.reading import refuse_for_contributions
 from dpdistinct.release import Release
 from dpdistinct.resources import Path, check_resources
@@ -84,19 +84,23 @@ def count_distinct(
         refuse_for_contributions(
             sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
         )
-        query = None
-    else:
-        query = check_query(
-            person=person,
-            element=element,
-            sql=sql,
-            columns=columns,
-            encoding=encoding,
-            format=format,
-            delimiter=delimiter,
-            comment=comment,
-            header=header,
-            quotes=quotes,
-        )
+        warn_of_epsilon(parameters.epsilon)
+        sides = {"person": person, "element": element}  # they were read already; here they are names alone
+        names = {
+            side: None if name is None else list(column_names(side, name)) for side, name in sides.items()
+        }
+        return ask(data, names, parameters, resources, payment).release
+    query = check_query(
+        person=person,
+        element=element,
+        sql=sql,
+        columns=columns,
+        encoding=encoding,
+        format=format,
+        delimiter=delimiter,
+        comment=comment,
+        header=header,
+        quotes=quotes,
+    )
     warn_of_epsilon(parameters.epsilon)
     return ask(data, query, parameters, resources, payment).release

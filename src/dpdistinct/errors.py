@@ -50,8 +50,13 @@ def short(name: str) -> str:
 
 
 def file_name(path: str) -> str:
-    """A file that was found, as a message may show it: a folder such as person=7 holds a value."""
-    return short(re.sub(r"([^/=]+)=[^/]*/", r"\1=.../", path))
+    """A file that was found, as a message may show it."""
+    return short(without_values(path))
+
+
+def without_values(path: str) -> str:
+    """A path whose folders tell no value, as person=7 does."""
+    return re.sub(r"([^/=]+)=[^/]*/", r"\1=.../", path)
 
 
 NO_ROOM = "no room is left for temporary files; free some space, or name another folder with temp_directory"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from dpdistinct.digits import context, quotient
 from dpdistinct.noise import laplace_margin, noise_scale
 
 GROUP_SHARE = Fraction(1, 5)
@@ -21,8 +22,8 @@ GROUP_SHARE = Fraction(1, 5)
 TOGETHER = Fraction(9, 10)
 """The part of beta for the lower bounds of all groups together; the rest is for their total."""
 
-DIGITS = 60
-SPARE = Decimal(1) + Decimal(10) ** -40  # more than sixty digits can be off
+DIGITS = 80
+SPARE = Decimal(f"1.{1:040d}")  # 1 + 10^-40: more than so many digits can be off
 
 
 @lru_cache(maxsize=4096)
@@ -51,17 +52,18 @@ def total_margin(*, scales: tuple[tuple[float, int], ...], beta: Fraction) -> in
         return (sum(logs) - math.log(beta)) / t
 
     step = min(range(1, steps), key=roughly)
-    up = Context(prec=DIGITS, rounding=ROUND_CEILING)
-    t = up.divide(Decimal(step), up.multiply(Decimal(steps), Decimal(largest)))
-    needed = up.ln(up.divide(Decimal(beta.denominator), Decimal(beta.numerator)))
+    up = context(DIGITS, ROUND_CEILING)
+    t = up.divide(Decimal(step), up.multiply(Decimal(steps), Decimal.from_float(largest)))
+    needed = up.ln(quotient(up, 1 / beta))
     for scale, n in scales:
-        rate = up.divide(Decimal(1), Decimal(scale))
+        rate = up.divide(Decimal(1), Decimal.from_float(scale))
         none, minus, plus = (
-            up.ln(up.subtract(Decimal(1), up.exp(up.minus(x)))) for x in (rate, rate - t, rate + t)
+            up.ln(up.subtract(Decimal(1), up.exp(up.minus(x))))
+            for x in (rate, up.subtract(rate, t), up.add(rate, t))
         )
         log_moment = up.subtract(up.subtract(up.multiply(Decimal(2), none), minus), plus)
         needed = up.add(needed, up.multiply(Decimal(n), log_moment))
-    k = up.multiply(up.divide(needed, t), SPARE).to_integral_value(ROUND_CEILING)
+    k = up.multiply(up.divide(needed, t), SPARE).to_integral_value(ROUND_CEILING, up)
     return max(0, int(k) - 1)
 
 
@@ -77,22 +79,22 @@ def threshold(*, bound: int, epsilon: Fraction, delta: Fraction) -> int:
     The least tau > bound with P(X >= tau - 1) * max(bound, exp((bound - 1) / scale)) <= delta, where
     P(X >= k) = a^k / (1 + a), a = exp(-1 / scale).
     """
-    up = Context(prec=DIGITS, rounding=ROUND_CEILING)
-    scale = Decimal(noise_scale(bound, epsilon))
+    up = context(DIGITS, ROUND_CEILING)
+    scale = Decimal.from_float(noise_scale(bound, epsilon))
     a = up.exp(up.divide(Decimal(-1), scale))
     weight = max(up.ln(Decimal(bound)), up.divide(Decimal(bound - 1), scale))
-    wanted = up.ln(up.divide(Decimal(delta.denominator), Decimal(delta.numerator)))
+    wanted = up.ln(quotient(up, 1 / delta))
     log = up.subtract(up.add(weight, wanted), up.ln(up.add(Decimal(1), a)))
     exact = up.multiply(up.multiply(scale, log), SPARE)
-    return max(bound + 1, int(exact.to_integral_value(ROUND_CEILING)) + 1)
+    return max(bound + 1, int(exact.to_integral_value(ROUND_CEILING, up)) + 1)
 
 
 def largest_delta(epsilon: Fraction) -> Fraction:
     """1 - exp(-epsilon), rounded down: for a larger delta claim G8 does not hold."""
-    down = Context(prec=DIGITS, rounding=ROUND_FLOOR)
+    down = context(DIGITS, ROUND_FLOOR)
     short = epsilon * (1 - Fraction(1, 2**50))  # the scale is a float that may be a little too large
-    exponent = down.divide(Decimal(short.numerator), Decimal(short.denominator))
-    return Fraction(down.subtract(down.subtract(Decimal(1), down.exp(-exponent)), Decimal(10) ** -50))
+    rest = down.exp(down.minus(quotient(down, short)))
+    return Fraction(down.subtract(down.subtract(Decimal(1), rest), Decimal("1e-50")))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dpdistinct.query import Columns, Query, check_query, group_query
 from dpdistinct.reading import goes_by_disk
 from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
+from dpdistinct.sources.columns import exact_names
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def ask_groups(
         compute = partial(_answer, source, query, parameters, resources, progress)
         if payment is None:
             return compute(), None
-        question = query.identity(exact_names=getattr(source, "exact_names", False))
+        question = query.identity(exact_names=exact_names(source))
         question |= parameters.counting.identity() | {"delta": parameters.delta}
         cost = Cost(parameters.counting.epsilon, parameters.delta)
         paid = pay_for(payment, question, data, cost, compute)

@@ -197,7 +197,7 @@ class Ledger:
         and an answer is given out for the input that it was computed from alone: another one is refused.
         `compute` reads the data, and starts only when the debit is safe on the disk; if it fails or dies,
         the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one;
-        if a first answer is stored while it runs, it is called again.
+        if a first answer is stored while it runs, it is called again, whatever it has drawn.
 
         Guarantee: only a stored answer is ever returned, and a request stores one at most. So a request
         that was paid for but not answered needs no second debit when it is asked again: what an earlier
@@ -209,7 +209,8 @@ class Ledger:
         found = self._debit(asked, cost)
         for _ in range(2):
             if found is None:
-                found = self._store(asked, *answer_fields(compute(), cost, series))
+                begun = series is not None and self.series(dataset, series) is not None
+                found = self._store(asked, *answer_fields(compute(), cost, series), begun=begun)
         if found is None:
             raise LedgerError("compute must use the bound of the series; nothing was published")
         return found
@@ -255,10 +256,14 @@ class Ledger:
                 )
             return None if paid.answer is None else stored_answer(paid, asked, account, stored=True)
 
-    def _store(self, asked: EntryRow, kind: str, answer: str, bound: int | None) -> Stored | None:
+    def _store(
+        self, asked: EntryRow, kind: str, answer: str, bound: int | None, *, begun: bool
+    ) -> Stored | None:
         """Store the answer unless there is one already; then the stored one.
 
-        None if the series was given another bound meanwhile: then nothing is stored.
+        None, and nothing is stored, if the series had not begun before the answer was drawn and has now, or
+        has another bound. In the first case whatever the draw is: to keep it if it happens to have the
+        bound of the series, and else to draw again, would tell which of the two it was.
         """
         with self._book(write=True) as book:
             paid, account = book.request(str(asked.key)), book.account(asked.dataset)
@@ -270,7 +275,7 @@ class Ledger:
                 first = book.series(asked.dataset, str(asked.series))
                 if first is None:
                     book.write(SeriesRow(asked.dataset, str(asked.series), bound))
-                elif first.bound != bound:
+                elif not begun or first.bound != bound:
                     return None
             paid = paid._replace(input=asked.input, kind=kind, answer=answer, answered=_now())
             book.write(paid)

@@ -7,15 +7,21 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from dpdistinct.errors import short
+from dpdistinct.errors import short, without_values
 
 FEW = 3  # names in one message
 OTHER = "data described in other words"
 
 
+LOGS = ("-wal", ".wal")  # what SQLite and DuckDB put beside a file, with rows that are not yet in it
+
+
 def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
     """The input that is made of these files: their paths, sizes and times, in the order of their names."""
-    return {"files": [_file(path) for path in sorted({os.path.abspath(path) for path in paths})]}
+    named = {os.path.abspath(path) for path in paths}
+    logs = {path + end for path in named for end in LOGS}
+    written = {log for log in logs if os.path.isfile(log) and os.path.getsize(log) > 0}
+    return {"files": [_file(path) for path in sorted(named | written)]}
 
 
 def describe_input(data: Any) -> str:
@@ -33,7 +39,9 @@ def describe_input(data: Any) -> str:
 
 
 def _file(path: str) -> dict[str, Any]:
+    """A folder such as person=7 holds a value, which is not kept: size and time tell what has changed."""
     found = os.stat(path)
+    path = without_values(path)
     time = datetime.fromtimestamp(found.st_mtime_ns // 1000 / 10**6, UTC)
     return {"path": path, "bytes": found.st_size, "time": time.isoformat(timespec="microseconds")}
 

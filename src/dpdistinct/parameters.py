@@ -95,7 +95,9 @@ def exact(name: str, value: Any, *, hint: str) -> Fraction:
     message = f"{name} must be a number, got {shown(value)}; {hint}"
     if isinstance(value, bool):
         raise ParameterError(message)
-    if isinstance(value, Rational) or (isinstance(value, Decimal) and value.is_finite()):
+    if isinstance(value, Rational):  # those of NumPy have a numerator of their own, which may overflow
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal) and value.is_finite():
         return Fraction(value)
     # The shortest decimal that reads back as this float is what was written.
     try:

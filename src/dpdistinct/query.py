@@ -173,8 +173,14 @@ def _is_number(name: Any) -> bool:
 
 
 _WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
+_OTHER_RULES = re.compile(r"""[$\\]|/\*(?:(?!\*/).)*/\*""", re.DOTALL)  # $$text$$, E'it\'s', nested comments
 
 
 def _spaced(sql: str) -> str:
-    """The query with one space wherever there are several, or a comment, outside of quotes."""
+    """The query with one space wherever there are several, or a comment, outside of quotes.
+
+    Where quotes or comments may follow other rules, every character counts.
+    """
+    if _OTHER_RULES.search(sql):
+        return sql
     return _WORDS.sub(lambda found: found[1] or " ", sql).strip().rstrip(";").rstrip()

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from dpdistinct.errors import ColumnError, FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
 from dpdistinct.group_lists import GroupList
 from dpdistinct.layout import BY_NAME
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
-from dpdistinct.sources.columns import find_columns
+from dpdistinct.sources.columns import find_columns, refuse_twins
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
@@ -210,10 +210,7 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
     columns = list(query.columns) or files.columns
     if query.sql is None:
         columns = list(dict.fromkeys(source.find(query)))
-        if len({name.lower() for name in columns}) < len(columns):  # DuckDB's names know no case
-            raise ColumnError(
-                "columns whose names differ in case alone cannot be counted by group; rename one"
-            )
+        refuse_twins(columns)
     of_text = {"text": True, "exact_names": source.exact_names}
     by_duckdb = partial(_selected, files.values(columns), columns, query, resources, **of_text)
     if query.sql is None and isinstance(query.groups, GroupList):
@@ -321,6 +318,7 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         if query.sql is None and not query.group_by:
             yield frame
             return
+        refuse_twins(frame.columns)
         prepared = frame.for_sql()
         with _selected(prepared, list(prepared.columns), query, resources) as source:
             yield source
@@ -336,6 +334,7 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     if query.sql is None and not query.group_by:
         yield table
         return
+    refuse_twins(table.columns)
     with _selected(table.for_sql(), table.columns_for_sql(), query, resources) as source:
         yield source
 

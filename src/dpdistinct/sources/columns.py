@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Protocol
 
 from dpdistinct.errors import ColumnError, shown
@@ -28,6 +29,24 @@ def chosen(query: Query, table: Named) -> tuple[list[str], list[str]]:
 def find_columns(query: Query, table: Named) -> list[str]:
     """All of them."""
     return [find_column(name, table.columns, table.text) for name in query.names]
+
+
+def exact_names(source: object) -> bool:
+    """Whether the case of a name matters: in JSON lines, and where two columns differ in nothing else."""
+    return getattr(source, "exact_names", False) or has_twins(getattr(source, "columns", []))
+
+
+def has_twins(columns: Sequence[str]) -> bool:
+    """Whether two names differ in case alone, or not at all: SQL takes them for one."""
+    return len({name.lower() for name in columns}) < len(columns)
+
+
+def refuse_twins(columns: Sequence[str]) -> None:
+    """DuckDB's names know no case: of two that differ in nothing else it would take the first for both."""
+    if has_twins(columns):
+        raise ColumnError(
+            "columns whose names differ in case alone cannot be counted by group, or with sql; rename one"
+        )
 
 
 def asked_for(name: str) -> str:

@@ -22,7 +22,7 @@ from dpdistinct.group_lists import (
 )
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
-from dpdistinct.sources.columns import chosen, find_column
+from dpdistinct.sources.columns import chosen, find_column, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.streams import ArrowStream
 
@@ -111,9 +111,11 @@ class Relation:
         _, _, labels = self._sides(query)
         if self._copy is not None:
             self._table = self._copy()
+        # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one of them.
+        as_bytes = ", ".join(f"encode({label})" for label in labels)
         with constant_error(_core.FAILED):
-            found = self._table.project(", ".join(labels)).distinct().fetchall()
-        complete = [label for label in found if None not in label]
+            found = self._table.project(as_bytes).distinct().fetchall()
+        complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
     def _kinds(self) -> dict[str, Any]:
@@ -156,6 +158,11 @@ class Relation:
             )
             for label in query.groups.labels
         ]
+
+
+def mended(text: bytes) -> str:
+    r"""What the core makes of a text: a byte that is no part of UTF-8 counts as the four characters \xNN."""
+    return text.decode("utf-8", "backslashreplace")
 
 
 def _among(label: str, listed: list[str]) -> str:
@@ -288,6 +295,10 @@ def check_select(sql: str) -> None:
         statements = duckdb.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise ParameterError("sql must be one SELECT; the input is the table `data` in it")
+    try:
+        duckdb.extract_statements(f"SELECT * FROM ({sql.rstrip().rstrip(';')}\n)")
+    except duckdb.ParserException:
+        raise ParameterError("sql must end with its SELECT: nothing may stand behind the semicolon") from None
 
 
 @contextmanager
@@ -337,6 +348,7 @@ def only_table(path: str, names: list[str], sql: str | None) -> str | None:
 
 def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
     """Makes these columns of a frame or a stream known as `data`."""
+    refuse_twins(columns)
     with constant_error("the table could not be read; has it columns of a type unknown to DuckDB?"):
         connection.register("rows_for_dpdistinct", stream)
         names = ", ".join(map(quoted, columns))
@@ -344,9 +356,19 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
 
 
 def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
-    """The result of a query, kept to be read more than once: some streams can be read only once."""
+    """The result of a query, kept to be read more than once: some streams can be read only once.
+
+    A text that is not UTF-8, which DuckDB does not store, becomes its bytes in hexadecimal digits.
+    """
     with constant_error(_core.FAILED):
-        connection.execute(f"CREATE TEMP TABLE kept_for_dpdistinct AS SELECT * FROM ({sql.rstrip('; ')}\n)")
+        result = connection.sql(sql)
+        columns = [
+            f"coalesce(TRY(decode(encode({name}))), '\\x' || hex(encode({name}))) AS {name}"
+            if kind.id == "varchar"
+            else name
+            for name, kind in zip(map(quoted, result.columns), result.types, strict=True)
+        ]
+        result.project(", ".join(columns)).create("kept_for_dpdistinct")
         table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
         return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused
 from dpdistinct.sources.values import (
+    UNITS,
     KeyPairs,
     bytes_column,
     canonical,
@@ -25,9 +27,10 @@ from dpdistinct.streams import ArrowStream
 class ArrowColumn:
     """A column that its owner hands out as Arrow."""
 
-    def __init__(self, table: Any, length: int) -> None:
+    def __init__(self, table: Any, length: int, field: Sequence[str]) -> None:
         self._table = table
         self.length = length
+        self.field = field  # its types, as check_arrow_field takes them
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._table.__arrow_c_stream__()
@@ -62,7 +65,7 @@ def arrow_column(values: Any, name: str) -> ArrowColumn:
     with constant_error(f"{name} could not be read; convert it to text", ColumnError):
         ((_, *field, _),) = _core.stream_fields(table.__arrow_c_stream__())
     check_arrow_field(name, *field)
-    return ArrowColumn(table, len(values))
+    return ArrowColumn(table, len(values), field)
 
 
 def pandas_column(values: Any, name: str) -> Any:
@@ -139,11 +142,17 @@ class PandasSource:
         columns: dict[str, Any] = {}
         for i, name in enumerate(self.columns):
             series = self._frame.iloc[:, i].reset_index(drop=True)
+            dtype = series.dtype
             try:
-                pandas_column(series.iloc[:0], "column")
+                column = pandas_column(series.iloc[:0], "column")
+                if isinstance(column, ArrowColumn):
+                    check_arrow_field("", *column.field, for_sql=True)
+                elif isinstance(dtype, pandas.DatetimeTZDtype):
+                    check_arrow_field("", f"{UNITS[dtype.unit]}{dtype.tz}", "", "", for_sql=True)
             except InputError:
                 continue
-            dtype = series.dtype
+            if isinstance(column, ArrowColumn) and column.field[0].startswith("tt"):
+                continue  # pandas fails on a time beyond the end of the day
             if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
                 texts = [text_of(value) for value in series.astype(object)]
                 series = pandas.Series(texts, dtype="string")

@@ -94,7 +94,7 @@ def _moment(value: datetime.datetime) -> bytes | None:
 
 
 def _date(value: datetime.date) -> bytes:
-    return struct.pack("<i", value.toordinal() - EPOCH.toordinal())
+    return struct.pack("<i", datetime.date.toordinal(value) - EPOCH.toordinal())
 
 
 def _time(value: datetime.time) -> bytes:
@@ -132,20 +132,35 @@ def _rule_of(kind: Any) -> Callable[[Any], bytes | None] | None:
 def text_of(value: Any) -> str | None:
     """The same for a query, which sees text: objects that are equal above have one text."""
     form = canonical(value)
-    if form is None:
+    try:
+        return None if form is None else _text_of(value, form)
+    except Exception:  # an object that lies about itself leaves out its own row
         return None
-    if isinstance(value, str | bytes | bytearray | decimal.Decimal | uuid.UUID):
-        return form.decode("utf-8", "backslashreplace")
+
+
+def _text_of(value: Any, form: bytes) -> str:
+    """From the bytes, and not from the object, which may answer differently each time."""
     if isinstance(value, bool | np.bool_):
-        return str(bool(value))
+        return str(struct.unpack("<i", form)[0] != 0)
     if isinstance(value, int | np.integer):
-        number = _whole(value)
+        number = int.from_bytes(form, "little" if len(form) == 8 else "big", signed=True)
         return str(number) if number.bit_length() < 4096 else hex(number)
     if isinstance(value, float | np.floating):
         return repr(struct.unpack("<d", form)[0])
     if isinstance(value, datetime.datetime):
-        return str(EPOCH + MICROSECOND * struct.unpack("<q", form[:8])[0]) + form[8:].hex()
-    return str(value)
+        since = struct.unpack("<q", form[:8])[0]
+        try:
+            return str(EPOCH + MICROSECOND * since) + form[8:].hex()
+        except OverflowError:  # before the year 1 or after 9999, in UTC
+            return f"{since} us" + form[8:].hex()
+    if isinstance(value, datetime.date):
+        return str(datetime.date.fromordinal(EPOCH.toordinal() + struct.unpack("<i", form)[0]))
+    if isinstance(value, datetime.time) and len(form) == 8:
+        since_midnight = datetime.timedelta(microseconds=struct.unpack("<q", form)[0] // 1000)
+        return str((EPOCH + since_midnight).time())
+    if isinstance(value, datetime.timedelta) and len(form) == 8:
+        return str(MICROSECOND * struct.unpack("<q", form)[0])
+    return form.decode("utf-8", "backslashreplace")
 
 
 class Column:
