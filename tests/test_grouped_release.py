@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import traceback
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -242,7 +243,7 @@ def test_a_terminal_shows_a_table_with_bars_and_a_sentence() -> None:
         'At least 1,510 distinct pairs of country and url in 4 groups. This and all numbers under "at least" '
         "together have 95% confidence. The noisy counts count at most 4 pairs for each person; the truth may "
         "be far higher. Too small for an answer at epsilon = 1: <b>&, IT (2 of 4). Fewer groups or a "
-        "larger epsilon help. The largest of them may need an epsilon of about 1.3. If you expected far "
+        "larger epsilon help. The largest of them may need an epsilon of about 1.4. If you expected far "
         "more, `dpdistinct explore` with the same options shows trusted eyes the true counts. Privacy: this "
         "table alone costs epsilon = 1 for each person added or removed, and 2 for changing what somebody "
         "did. With 1, whoever is 50% sure that somebody is in the table can become at most 73% sure by it."
@@ -373,3 +374,20 @@ def test_an_empty_table_takes_the_same_path() -> None:
     for one in (False, True):
         found = release(grouped({}, 5, one_group_per_person=one), one_group_per_person=one)
         assert len(found.rows) == 5
+
+
+def test_if_no_group_has_an_answer_it_says_what_may_be_wrong_and_draws_no_bars() -> None:
+    rows = tuple(GroupRow(month, 0, 4, 1) for month in ("2024-01", "2024-02"))
+    shown = str(replace(SHOWN, rows=rows, total_lower_bound=0, total_estimate=8))
+    assert "written in another way than the groups" in shown
+    assert "larger epsilon" not in shown
+    assert "░" not in shown
+
+
+def test_what_would_steer_a_terminal_is_shown_as_text() -> None:
+    rows = (GroupRow("\x1b[31mRED\nsecond", 50, 60, 1), GroupRow("日本", 50, 60, 1))
+    table = replace(SHOWN, rows=rows)
+    for shown in (str(table), table._repr_html_()):
+        assert "\\x1b[31mRED\\nsecond" in shown
+        assert "日本" in shown
+        assert "\x1b" not in shown

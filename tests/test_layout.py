@@ -189,7 +189,7 @@ def test_a_header_is_split_as_rows_are(tmp_path: Path) -> None:
     rows = 'person::"ele::ment"::"a""b"\nx::y::z\n'
     path = write(tmp_path, rows)
     assert pairs_of(path, person="ele::ment", element='a"b', format="csv", delimiter="::") == (1, 1, 1)
-    for header in ('a::"b', 'a::"b"c', "a::::b", "a::A"):
+    for header in ('a::"b', 'a::"b"c', "::", "a::A"):
         write(tmp_path, header + "\nx::y::z\n")
         with pytest.raises(InputError, match="must have names, all different"):
             read(path, person="a", element="b", format="csv", delimiter="::")

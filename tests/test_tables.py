@@ -577,7 +577,6 @@ HEADERS = {
     "an empty line": (b"\nSECRET,SECRET\n", "has no header line"),
     "three megabytes": (b"x" * 3_000_000 + b"\nSECRET,SECRET\n", "has no header line"),
     "twice the same": (b"person,PERSON\nSECRET,SECRET\n", "must have names, all different"),
-    "no name": (b"person,,element\nSECRET,SECRET\n", "must have names, all different"),
     "an open quote": (
         b'person,"element\nSECRET,SECRET\n',
         "must have names, all different, in one header line",
@@ -783,5 +782,5 @@ def test_contributions_are_returned_as_they_are() -> None:
 
 
 def test_one_call_answers_from_any_input(visits: Path) -> None:
-    release = dpdistinct.count_distinct(visits, **SIDES, epsilon=1000.0)
+    release = dpdistinct.count_distinct(visits, **SIDES, epsilon=1000.0, beta=1e-9)
     assert (release.estimate, release.element) == (2, "element")

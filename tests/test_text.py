@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_text
-from dpdistinct import Contributions, InputError, ParameterError, _core
+from dpdistinct import Contributions, InputError, ParameterError, _core, read
 from dpdistinct.sources.text import CsvFiles, JsonLines
 from fuzz_text import FILE, Row, Stream, fuzz, keys_of, rows_of
 from keyed import SECRET, assert_tells_nothing
@@ -402,7 +402,6 @@ HEADERS = {
     "an empty line": (b"\nSECRET,SECRET\n", "utf-8", "has no header line"),
     "three megabytes": (b"x" * 3_000_000 + b"\nSECRET,SECRET\n", "utf-8", "has no header line"),
     "twice the same": (b"person,PERSON\nSECRET,SECRET\n", "utf-8", "must have names, all different"),
-    "no name": (b"person,,element\nSECRET,SECRET\n", "utf-8", "must have names, all different"),
     "an open quote": (
         b'person,"element\nSECRET,SECRET\n',
         "utf-8",
@@ -575,3 +574,20 @@ def test_a_stream_may_be_read_and_dropped_by_another_thread(tmp_path: Path) -> N
     for thread in threads:
         thread.join(timeout=60)
     assert found == [1] * 4
+
+
+@pytest.mark.parametrize(
+    "header", [",person,element", "person,element,", ",person,,element,", '"",person,element']
+)
+def test_columns_without_a_name_are_nobodys_to_ask_for(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "index.csv"
+    width = header.count(",")
+    places = [i for i, name in enumerate(header.split(",")) if name in ("person", "element")]
+    lines = [[f"x{i}"] * (width + 1) for i in range(5)]
+    for i, line in enumerate(lines):
+        line[places[0]], line[places[1]] = f"p{i % 2}", f"e{i}"
+    path.write_text("\n".join([header, *(",".join(line) for line in lines)]))
+    held = read(path, person="person", element="element")
+    assert (held.people, held.elements) == (2, 5)
+    by_sql = read(path, person="person", element="element", sql="SELECT * FROM data")
+    assert (by_sql.people, by_sql.elements) == (2, 5)

@@ -184,7 +184,7 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     if paths is None:
         raise ParameterError(
             "data_name must name the data, which are no files: data_name='2024-01', or --data-name 2024-01; "
-            "the same question on data of another name is another answer"
+            "the same question on data of another name needs a request_id of its own"
         )
     return files_input(paths)
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dpdistinct import _core
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import InputError, ParameterError, short
 
 Every = Literal["day", "week", "month", "year"]
 Value = str | int | bool
@@ -270,7 +270,9 @@ def _file(path: os.PathLike[str], columns: Sequence[str]) -> list[tuple[str, ...
     try:
         with open(path, newline="", encoding="utf-8") as file:
             lines = list(csv.reader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except OSError:
+        raise InputError(f"the file of groups cannot be read: there is no {short(os.fspath(path))}") from None
+    except (UnicodeDecodeError, csv.Error):
         raise InputError("the file of groups cannot be read: it must be CSV, in UTF-8") from None
     header = lines[0] if lines else []
     if any(header.count(name) != 1 for name in columns):

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from dpdistinct.plots import check_plot_path
+from dpdistinct.wording import confidence
 
 if TYPE_CHECKING:
     from dpdistinct.grouped_release import GroupedRelease
@@ -24,15 +25,16 @@ def plot_groups(release: GroupedRelease, path: str | os.PathLike[str]) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     places = range(len(names))
-    axes.barh(places, [row.lower_bound for row in release.rows], color="tab:blue", label="at least")
+    together = "" if release.total_lower_bound is None else ", all together"
+    sure = f"at least ({confidence(release.beta)} confidence{together})"
+    axes.barh(places, [row.lower_bound for row in release.rows], color="tab:blue", label=sure)
     axes.plot([row.estimate for row in release.rows], places, "|", color="0.3", label="noisy count")
-    if len(names) <= MOST_NAMES:
-        axes.set_yticks(places, names)
+    step = -(-len(names) // MOST_NAMES)
+    axes.set_yticks(places[::step], names[::step])
+    if step == 1:
         for place, row in zip(places, release.rows, strict=True):
             if row.lower_bound == 0:
                 axes.annotate("  too small", (max(row.estimate, 0), place), va="center", color="0.4")
-    else:
-        axes.set_yticks([])
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlim(left=0)

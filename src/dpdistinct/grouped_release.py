@@ -11,10 +11,12 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from decimal import ROUND_UP
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
+from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.group_lists import Value
 from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
@@ -162,7 +164,7 @@ class GroupedRelease:
 
     def name_of(self, row: GroupRow) -> str:
         """A group as it is shown to people."""
-        return " ".join(map(str, row.group)) if isinstance(row.group, tuple) else str(row.group)
+        return " ".join(map(printable, row.group)) if isinstance(row.group, tuple) else printable(row.group)
 
     def sentence(self) -> str:
         """What was published, in words."""
@@ -194,6 +196,10 @@ class GroupedRelease:
     def _count(self) -> str:
         return f"{len(self.rows):,} group{'' if len(self.rows) == 1 else 's'}"
 
+    def _any(self) -> bool:
+        """Whether anything was found above the noise."""
+        return any(row.lower_bound for row in self.rows) or bool(self.total_lower_bound)
+
     def _most(self) -> int:
         return max((row.estimate for row in self.rows), default=0) or 1
 
@@ -202,9 +208,16 @@ class GroupedRelease:
         largest = max(small, key=lambda row: row.estimate)
         needed = self.epsilon_needed(largest)
         names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
+        if not self._any():
+            return (
+                "No group has an answer: there is too little data, or the labels or dates of the table are "
+                "written in another way than the groups that were asked for. `dpdistinct explore` with the "
+                "same groups shows trusted eyes the true counts."
+            )
         hint = ""
         if needed and self.epsilon < needed <= LARGE_EPSILON:  # more is not to be advised
-            hint = f" The largest of them may need an epsilon of about {float(f'{float(needed):.2g}'):g}."
+            about = quotient(context(2, ROUND_UP), needed)
+            hint = f" The largest of them may need an epsilon of about {float(about):g}."
         return (
             f"Too small for an answer at epsilon = {plain(self.epsilon)}: {names} "
             f"({len(small):,} of {len(self.rows):,}). Fewer groups or a larger epsilon help.{hint} "
@@ -234,14 +247,14 @@ class GroupedRelease:
         bars = [""]
         most = self._most()
         for row in shown:
-            solid, light = BAR * row.lower_bound // most, BAR * row.estimate // most
+            solid, light = BAR * row.lower_bound // most, BAR * row.estimate // most * self._any()
             bars.append("█" * solid + "░" * (light - solid))
         lines = [
             f"{name:<{widths[0]}}  {lower:>{widths[1]}}  {estimate:>{widths[2]}}  {bar}".rstrip()
             for (name, lower, estimate), bar in zip(table, bars, strict=True)
         ]
         if len(self.rows) > LINES:
-            lines.append(f"... and {len(self.rows) - LINES:,} more")
+            lines.append(f"... and {len(self.rows) - LINES:,} more, which --json and to_csv() show")
         return "\n".join([*lines, "", self.sentence()])
 
     def _repr_html_(self) -> str:
@@ -251,7 +264,7 @@ class GroupedRelease:
         for row in self.rows:
             group = row.group if isinstance(row.group, tuple) else (row.group,)
             cells = [
-                *(html.escape(str(value)) for value in group),
+                *(html.escape(printable(value)) for value in group),
                 _at_least(row),
                 f"{row.estimate:,}",
             ]
@@ -259,6 +272,11 @@ class GroupedRelease:
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def printable(value: Value) -> str:
+    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
 def _at_least(row: GroupRow) -> str:

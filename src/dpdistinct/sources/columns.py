@@ -67,6 +67,9 @@ def find_column(name: str, columns: list[str], text: bool) -> str:
         return same[0]
     if same:
         raise ColumnError(f"columns {same[0]!r} and {asked} differ in case alone; rename one")
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part.lower() in known for part in parts):
+        raise ColumnError(f"no column {asked}; several columns are named one by one: --element A --element B")
     close = difflib.get_close_matches(name.lower(), known)
     if close:
         raise ColumnError(f"no column {asked}; did you mean {', '.join(repr(known[c]) for c in close)}?")

@@ -90,8 +90,10 @@ def delimiter_of(header: str, first: str, *, quotes: bool) -> str:
 
 
 def names_of(path: str, header: str, delimiter: str, *, quotes: bool) -> list[str]:
-    names = fields_of(header, delimiter, quotes=quotes)
-    if not names or not all(names) or len(set(map(str.lower, names))) < len(names):
+    """Of each column; one without a name, as pandas writes its index, is nobody's to ask for."""
+    names = fields_of(header, delimiter, quotes=quotes) or []  # none with an open quote
+    named = [name.lower() for name in names if name]
+    if not named or len(set(named)) < len(named):
         raise InputError(
             f"the columns of {file_name(path)} must have names, all different, in one header line"
         )

@@ -205,7 +205,7 @@ class CsvFiles(_TextFiles):
         in_core = layout.in_core(self.delimiter)
         super().__init__(paths, encoding=encoding, threads=threads, layout=in_core, starts=starts)
         of_folders = {name.lower() for name in self.columns}
-        in_rows = {name: i for i, name in enumerate(names) if name.lower() not in of_folders}
+        in_rows = {name: i for i, name in enumerate(names) if name and name.lower() not in of_folders}
         self.columns = [*in_rows, *self.columns]
         self._places |= in_rows
 
