@@ -223,7 +223,7 @@ def test_person_and_element_swapped_is_a_question_too(run: Run) -> None:
 
 def test_several_columns_in_one_option_come_with_a_hint(run: Run) -> None:
     assert refused(
-        run("count", "visits.csv", "--person", "user_id,url", "--element", "url"), "did you mean 'user_id'"
+        run("count", "visits.csv", "--person", "user_id,url", "--element", "url"), "several columns are named one by one"
     )
 
 
@@ -697,6 +697,11 @@ def test_count_and_explore_by_group(run: Run) -> None:
     explored = json.loads(run("explore", *by, "--json").out)
     assert [row["elements"] for row in explored["groups"]] == [100, 300, 0]
     assert run("explore", *by).out.count(report.NOT_PRIVATE) == 2
+    alone = json.loads(run("explore", *by, "--one-group-per-person", "--json").out)
+    assert sum(row["elements"] for row in alone["groups"]) <= 400
+    nothing = run("explore", "lands.csv", *ASKED, "--group-by", "land", "--groups", "Germany,France").out
+    assert "No row is in any of these groups" in nothing
+    assert "The first labels of land in the table: 'DE', 'FR'." in nothing
     assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
     assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
     assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)

@@ -258,3 +258,15 @@ def test_the_answer_of_a_command_says_all_that_a_program_needs(
         assert (answer["dataset"], answer["request_id"]) == ("visits", "")
         assert answer["epsilon"] == 1.0000004
         assert answer["version"] == dpdistinct.__version__
+
+
+def test_a_series_may_choose_each_month_by_a_query_of_its_own(folder: Path) -> None:
+    where = "SELECT * FROM data WHERE land = '{}'"
+    first, second = (
+        by_python(sql=where.format(land), series="monthly", request_id=land) for land in ("DE", "FR")
+    )
+    assert (first.mechanism, second.mechanism) == ("joint", "fixed")
+    assert first.bound == second.bound
+    other = by_python(method="greedy", series="monthly", request_id="greedy")
+    assert other.mechanism == "joint"  # another method begins a series of its own
+    assert asked() == 3

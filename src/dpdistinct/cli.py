@@ -293,6 +293,7 @@ def explore(
     groups: Groups = None,
     groups_file: GroupsFile = None,
     every: EveryPeriod = None,
+    one_group_per_person: OneGroup = False,
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
     delta: Delta = None,

@@ -66,12 +66,14 @@ def _run_groups(
     return lambda: _print(release, paid, payment, options["as_json"])
 
 
-def explore_groups(options: Options) -> list[grouping.ExploredGroup]:
-    """NOT private: what lies behind a count by group."""
+def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list[str]]:
+    """NOT private: what lies behind a count by group; and if that is nothing, labels that do occur."""
     from dpdistinct import grouping
 
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
-    about = query.group_query(about, groups=_groups(options), **some(options, "group_by", "every"))
+    about = query.group_query(
+        about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
+    )
     asked = grouping.group_parameters(
         about,
         **some(options, "epsilon", "beta", "delta"),
@@ -80,7 +82,10 @@ def explore_groups(options: Options) -> list[grouping.ExploredGroup]:
         max_bound=None,
     )
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
-    return grouping.explore_groups(options["data"], about, asked, means)
+    found = grouping.explore_groups(options["data"], about, asked, means)
+    if any(row.elements for row in found):
+        return found, []
+    return found, grouping.some_labels(options["data"], about, means)
 
 
 def _groups(options: Options) -> Any:

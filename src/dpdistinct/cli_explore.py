@@ -9,9 +9,10 @@ from typing import Any
 import typer
 
 from dpdistinct import report
-from dpdistinct.cli_common import FILE_OPTIONS
+from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.cli_count import Options, explore_groups, some
 from dpdistinct.errors import ParameterError
+from dpdistinct.grouped_release import printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read
@@ -23,8 +24,8 @@ def run_explore(options: Options, progress: Any) -> None:
     if options["group_by"]:
         _explore_by_group(options, progress)
         return
-    if any(some(options, "groups", "groups_file", "every", "delta").values()):
-        raise ParameterError("groups, every and delta need --group-by COLUMN")
+    if any(some(options, "groups", "groups_file", "every", "delta", "one_group_per_person").values()):
+        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
     numbers = some(options, "epsilon", "beta")
     parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
     if options["plot"] is not None:
@@ -48,14 +49,20 @@ def _explore_by_group(options: Options, progress: Any) -> None:
     if options["plot"] is not None:
         raise ParameterError("plot does not apply to groups; the table shows them")
     with progress("reading"):
-        found = explore_groups(options)
+        found, labels = explore_groups(options)
     if options["as_json"]:
         typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
     typer.echo(report.NOT_PRIVATE)
     table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)")
     for row in found:
-        name = " ".join(map(str, row.group)) if isinstance(row.group, tuple) else str(row.group)
+        group = row.group if isinstance(row.group, tuple) else (row.group,)
+        name = " ".join(map(printable, group))
         table.add_row(name, f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
     print_table(table)
+    if not any(row.elements for row in found):
+        say("No row is in any of these groups: NULL, no date, or written in another way.")
+    if labels:
+        written = ", ".join(repr(printable(label)) for label in labels)
+        say(f"The first labels of {', '.join(options['group_by'])} in the table: {written}.")
     typer.echo(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")

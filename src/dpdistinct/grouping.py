@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpdistinct.asking import check_payment, logged, pay_for
+from dpdistinct.errors import ParameterError
 from dpdistinct.group_lists import Every, GroupList, Value
 from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters
 from dpdistinct.grouped_release import GroupedRelease, release_groups
@@ -197,6 +198,18 @@ def explore_groups(
         ExploredGroup(name, truth[name], *(float(median(column)) for column in zip(*rows, strict=True)))
         for name, rows in shown.items()
     ]
+
+
+def some_labels(data: Any, query: Query, resources: Resources, *, most: int = 8) -> list[str]:
+    """A few labels that occur, as the table writes them; none where the column has no labels. NOT private."""
+    query = replace(query, groups="unknown", every=None, one_group_per_person=False)
+    with open_source(data, query, resources) as source:
+        try:
+            source.check(query)
+        except ParameterError:  # a timestamp has a label only with every
+            return []
+        labels = cast(Any, source).group_labels(query)
+    return sorted(" ".join(label) for label in labels)[:most]
 
 
 def read_groups(
