@@ -222,9 +222,8 @@ def test_person_and_element_swapped_is_a_question_too(run: Run) -> None:
 
 
 def test_several_columns_in_one_option_come_with_a_hint(run: Run) -> None:
-    assert refused(
-        run("count", "visits.csv", "--person", "user_id,url", "--element", "url"), "several columns are named one by one"
-    )
+    outcome = run("count", "visits.csv", "--person", "user_id,url", "--element", "url")
+    assert refused(outcome, "several columns are named one by one")
 
 
 def test_names_in_another_case_are_found(run: Run) -> None:
