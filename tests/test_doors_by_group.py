@@ -16,7 +16,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpdistinct import ColumnError, Ledger, ParameterError, RequestError, count_distinct, count_distinct_by
+from dpdistinct import (
+    ColumnError,
+    Contributions,
+    Ledger,
+    ParameterError,
+    RequestError,
+    count_distinct,
+    count_distinct_by,
+    read,
+)
 from test_group_collisions import groups_of
 
 SIDES = {"person": "user", "element": "site"}
@@ -193,3 +202,17 @@ def test_nothing_may_stand_behind_a_query() -> None:
         "FROM data",
     ):
         assert len(groups_of(frame(), sql=sql)) == 2
+
+
+@pytest.mark.parametrize("name", ["who?", "a=b", "two\nlines", "[x]*", "%FF", "a%2Fb", "'; DROP", "%00", " "])
+def test_the_name_of_one_folder_changes_nothing_about_the_others(name: str, tmp_path: Path) -> None:
+    def read_with(*folders: str) -> Contributions:
+        root = tmp_path / str(len(folders))
+        for i, folder in enumerate(folders):
+            (root / f"user={folder}").mkdir(parents=True)
+            pl.DataFrame({"site": [f"s{i}", "common"]}).write_parquet(root / f"user={folder}" / "x.parquet")
+        return read(root, **SIDES)
+
+    before, after = read_with("ann", "ben"), read_with("ann", "ben", name)
+    assert (before.people, before.elements) == (2, 3)
+    assert (after.people, after.elements) == (3, 4)

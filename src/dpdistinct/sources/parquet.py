@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 from typing import Any
 
-from dpdistinct.errors import ColumnError, file_name
+from dpdistinct.errors import ColumnError, FileError, file_name
 from dpdistinct.query import Query
 from dpdistinct.sources.duck import literal, query_errors, quoted
+from dpdistinct.sources.folders import folders_of
 
-HIVE = "hive_types_autocast = false"  # the names of folders are text
+OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
+FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
 def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
@@ -18,19 +20,44 @@ def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
     Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
     """
     files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
-    source = f"read_parquet({files}, union_by_name = true, utf8_validation = 'replace', {HIVE})"
+    folders = folders_of(paths)
     with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
-        names = connection.sql(f"FROM {source} LIMIT 0").columns
-        asked = {name.lower() for name in query.names}
+        names = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
+        of_folders = {name.lower() for name in folders[0]}
+        asked = {name.lower() for name in query.names} - of_folders
         for name in unsafe if query.sql is None else ():
             if name.lower() in asked:
                 raise ColumnError(f"column {name!r} {unsafe[name]}")
-        left = [quoted(name) for name in names if name not in unsafe]
-        if not left:
+        left = [
+            f"r.{quoted(name)}" for name in names if name not in unsafe and name.lower() not in of_folders
+        ]
+        if not left and not of_folders:
             raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
+        source = f"read_parquet({files}, {OPTIONS}) r"
+        if of_folders:
+            source = _with_folders(connection, files, dict(zip(paths, folders, strict=True)))
+            left += [f"f.{quoted(name)}" for name in folders[0]]
         connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
     return query.sql or "FROM data"
+
+
+def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:
+    """The rows with the columns of their files' folders, as text. DuckDB has rules of its own for such
+    folders, by which one odd name changes how all are read.
+    """
+    source = f"read_parquet({files}, {OPTIONS}, filename = {literal(FILE)})"
+    found = connection.execute(f"SELECT DISTINCT {FILE} FROM {source}").fetchall()
+    if not {path for (path,) in found} <= set(folders):
+        raise FileError("the names of the folders cannot be read")
+    names = [quoted(name) for name in next(iter(folders.values()))]
+    rows = [
+        f"({', '.join('NULL' if text is None else literal(text) for text in (path, *values.values()))})"
+        for path, values in folders.items()
+    ]
+    texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
+    listed = f"(VALUES {', '.join(rows)}) v({', '.join([FILE, *names])})"
+    return f"{source} r JOIN (SELECT {FILE}, {texts} FROM {listed}) f ON r.{FILE} = f.{FILE}"
 
 
 def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:

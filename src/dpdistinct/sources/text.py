@@ -21,9 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from dpdistinct import _core
 from dpdistinct.errors import (
@@ -35,12 +34,12 @@ from dpdistinct.layout import BY_NAME, Layout
 from dpdistinct.query import ENCODINGS, Query
 from dpdistinct.sources.blocks import source_of
 from dpdistinct.sources.columns import asked_for, find_column
+from dpdistinct.sources.folders import folders_of
 from dpdistinct.sources.headers import Start, delimiter_of, names_of, read_header, skip_mark
 
 CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
 JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
 NUMBER = re.compile("[1-9][0-9]{0,5}")  # of a column
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for the folder of NULL
 
 
 @dataclass(frozen=True)
@@ -115,9 +114,7 @@ class _TextFiles:
         layout: tuple[bytes, bytes, bool] | None,
         starts: list[Start],
     ) -> None:
-        folders = [_folders(path) for path in paths]
-        if any(list(one) != list(folders[0]) for one in folders):
-            raise InputError("the folders of all files must name the same columns (such as day=1)")
+        folders = folders_of(paths)
         self.columns: list[str] = list(folders[0])
         self._encoding = encoding
         self._threads = threads
@@ -243,16 +240,6 @@ def suffix(path: str) -> str:
     if suffixes and suffixes[-1] in {".gz", ".zst"}:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-def _folders(path: str) -> dict[str, str | None]:
-    """The columns that Hive's folders stand for: name=value, of which the outermost counts."""
-    found: dict[str, str | None] = {}
-    for part in PurePath(path).parent.parts:
-        name, equals, value = part.partition("=")
-        if equals and name and name.lower() not in map(str.lower, found):
-            found[unquote(name)] = None if value == NO_VALUE else unquote(value)
-    return found
 
 
 def _check(encoding: str) -> None:
