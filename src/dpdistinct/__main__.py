@@ -26,8 +26,11 @@ def main() -> NoReturn:
         for number in STOPPING:
             if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
                 signal.signal(number, stop)
+        # They wait while extensions are loaded: one that meets an exception then may abort the process.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         from dpdistinct.cli import main as run
 
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             run()
         except SystemExit as ended:

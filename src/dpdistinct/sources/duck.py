@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -200,14 +201,23 @@ class _RelationKeys:
         return _core.key_stream(values, *self._places, *self._groups, **self._known)
 
 
+def load_duckdb() -> Any:
+    """DuckDB. Signals wait while it is loaded: if Python raises an exception then, it aborts the process."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        import duckdb
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return duckdb
+
+
 @contextmanager
 def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
     """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end.
 
     share: of the memory, one part in so many. ordered: whether the order of rows means something.
     """
-    import duckdb
-
+    duckdb = load_duckdb()
     if "://" in (resources.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(resources.threads), "preserve_insertion_order": str(ordered).lower()}
@@ -289,8 +299,7 @@ def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
 
 def check_select(sql: str) -> None:
     """Refuses everything but one SELECT."""
-    import duckdb
-
+    duckdb = load_duckdb()
     with query_errors("sql", sql):
         statements = duckdb.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -304,8 +313,7 @@ def check_select(sql: str) -> None:
 @contextmanager
 def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
     """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
-    import duckdb
-
+    duckdb = load_duckdb()
     with constant_error(
         f"{name} could not be read; is it complete and of the kind its name says?", FileError
     ):
