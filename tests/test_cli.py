@@ -701,6 +701,8 @@ def test_count_and_explore_by_group(run: Run) -> None:
     nothing = run("explore", "lands.csv", *ASKED, "--group-by", "land", "--groups", "Germany,France").out
     assert "No row is in any of these groups" in nothing
     assert "The first labels of land in the table: 'DE', 'FR'." in nothing
+    unknown = ["--group-by", "land", "--groups", "unknown", "--delta", "1e-6", "--epsilon", "0.001"]
+    assert "No row is in" not in run("explore", "lands.csv", *ASKED, *unknown).out
     assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
     assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
     assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)

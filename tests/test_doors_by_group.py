@@ -141,6 +141,8 @@ ODD = [
     dt.time(1, 2, tzinfo=EAST),
     dt.timedelta(5),
     np.datetime64("2024-01-02"),
+    np.timedelta64(5, "h"),
+    np.timedelta64(5, "s"),
     2**70,
     -(2**63),
 ]

@@ -66,10 +66,8 @@ def surroundings() -> list[Surroundings]:
     # Both bounds are rounded, by a half at most; those below k are smaller, so it is more to them. The first
     # few of a grid follow no ratio, and lie within a factor of 2.2 of one.
     above, below = (1 + 1 / ratio) / (2 * LARGE), np.minimum((1 + ratio) / (2 * LARGE), 0.6)
-    up, down = (
-        (ratio * (1 - 1.01 * above), ratio * (1 + 1.01 * above)),
-        (ratio * (1 - below), ratio * (1 + 2 * below)),
-    )
+    up = ratio * (1 - 1.01 * above), ratio * (1 + 1.01 * above)
+    down = ratio * (1 - below), ratio * (1 + 2 * below)
     found.append(_surroundings(*up, *down))
     return found
 

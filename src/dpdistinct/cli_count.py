@@ -83,7 +83,7 @@ def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list
     )
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     found = grouping.explore_groups(options["data"], about, asked, means)
-    if any(row.elements for row in found):
+    if not found or any(row.elements for row in found):  # none: unknown groups, all of them too small
         return found, []
     return found, grouping.some_labels(options["data"], about, means)
 

@@ -12,7 +12,7 @@ from dpdistinct import report
 from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.cli_count import Options, explore_groups, some
 from dpdistinct.errors import ParameterError
-from dpdistinct.grouped_release import printable
+from dpdistinct.grouped_release import group_name, printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read
@@ -56,11 +56,11 @@ def _explore_by_group(options: Options, progress: Any) -> None:
     typer.echo(report.NOT_PRIVATE)
     table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)")
     for row in found:
-        group = row.group if isinstance(row.group, tuple) else (row.group,)
-        name = " ".join(map(printable, group))
-        table.add_row(name, f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
+        table.add_row(
+            group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}"
+        )
     print_table(table)
-    if not any(row.elements for row in found):
+    if found and not any(row.elements for row in found):
         say("No row is in any of these groups: NULL, no date, or written in another way.")
     if labels:
         written = ", ".join(repr(printable(label)) for label in labels)

@@ -176,11 +176,8 @@ def day_sql(column: str, kind: str, every: Every) -> str | None:
 
     None for what has no such form.
     """
-    if kind not in ("varchar", "date", "timestamp", "timestamp with time zone"):
-        return None
-    if (
-        every == "week"
-    ):  # DuckDB looks for the week of the least date when it plans a query, and fails if it is too far
+    # For weeks there is none: when DuckDB plans a query, it looks for that of the least date, and may fail.
+    if every == "week" or kind not in ("varchar", "date", "timestamp", "timestamp with time zone"):
         return None
     if kind == "varchar" and every in OWN_LABELS:
         first = "-01" if every == "month" else "-01-01"

@@ -164,7 +164,7 @@ class GroupedRelease:
 
     def name_of(self, row: GroupRow) -> str:
         """A group as it is shown to people."""
-        return " ".join(map(printable, row.group)) if isinstance(row.group, tuple) else printable(row.group)
+        return group_name(row.group)
 
     def sentence(self) -> str:
         """What was published, in words."""
@@ -204,16 +204,16 @@ class GroupedRelease:
         return max((row.estimate for row in self.rows), default=0) or 1
 
     def _about_small(self) -> str:
-        small = self.too_small
-        largest = max(small, key=lambda row: row.estimate)
-        needed = self.epsilon_needed(largest)
-        names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
         if not self._any():
             return (
                 "No group has an answer: there is too little data, or the labels or dates of the table are "
                 "written in another way than the groups that were asked for. `dpdistinct explore` with the "
                 "same groups shows trusted eyes the true counts."
             )
+        small = self.too_small
+        largest = max(small, key=lambda row: row.estimate)
+        needed = self.epsilon_needed(largest)
+        names = ", ".join(map(self.name_of, small[:5])) + (", ..." if len(small) > 5 else "")
         hint = ""
         if needed and self.epsilon < needed <= LARGE_EPSILON:  # more is not to be advised
             about = quotient(context(2, ROUND_UP), needed)
@@ -245,9 +245,9 @@ class GroupedRelease:
         table += [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in shown]
         widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
         bars = [""]
-        most = self._most()
+        most, longest = self._most(), BAR if self._any() else 0
         for row in shown:
-            solid, light = BAR * row.lower_bound // most, BAR * row.estimate // most * self._any()
+            solid, light = longest * row.lower_bound // most, longest * row.estimate // most
             bars.append("█" * solid + "░" * (light - solid))
         lines = [
             f"{name:<{widths[0]}}  {lower:>{widths[1]}}  {estimate:>{widths[2]}}  {bar}".rstrip()
@@ -272,6 +272,11 @@ class GroupedRelease:
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def group_name(group: Value | tuple[Value, ...]) -> str:
+    """A group as it is shown to people."""
+    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
 
 
 def printable(value: Value) -> str:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
@@ -70,9 +71,15 @@ class Relation:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        people, elements, groups = map(len, sides)
-        known = {"label_keys": self._label_keys(query), "exact_labels": query.groups == "unknown"}
-        return _RelationKeys(values, people, elements, groups, labels, bits, utf8=self._utf8, **known)
+        return _RelationKeys(
+            values,
+            [len(side) for side in sides],
+            labels,
+            bits,
+            label_keys=self._label_keys(query),
+            exact_labels=query.groups == "unknown",
+            utf8=self._utf8,
+        )
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
@@ -179,17 +186,17 @@ class _RelationKeys:
     def __init__(
         self,
         values: duckdb.DuckDBPyRelation,
-        people: int,
-        elements: int,
-        groups: int,
+        sizes: Sequence[int],
         labels: Sequence[tuple[str, ...]],
         bits: int,
         **known: Any,
     ) -> None:
-        """known: label_keys, exact_labels and utf8, as the core has them."""
-        places = list(range(people + elements + groups))
+        """sizes: how many columns make the person, the element and the label, in this order.
+        known: label_keys, exact_labels and utf8, as the core has them.
+        """
+        places = iter(range(sum(sizes)))
         self._values = values
-        self._places = places[:people], places[people : people + elements], places[people + elements :]
+        self._places = [list(islice(places, size)) for size in sizes]
         self._groups = labels, bits
         self._known = known
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dpdistinct.errors import InputError, file_name
 from dpdistinct.layout import WHITESPACE, Layout, fields_of
 from dpdistinct.sources.blocks import blocks_of, reading
+from dpdistinct.sources.columns import has_twins
 
 LONGEST_HEADER = 1 << 20
 UTF8_MARK = codecs.BOM_UTF8
@@ -92,8 +93,8 @@ def delimiter_of(header: str, first: str, *, quotes: bool) -> str:
 def names_of(path: str, header: str, delimiter: str, *, quotes: bool) -> list[str]:
     """Of each column; one without a name, as pandas writes its index, is nobody's to ask for."""
     names = fields_of(header, delimiter, quotes=quotes) or []  # none with an open quote
-    named = [name.lower() for name in names if name]
-    if not named or len(set(named)) < len(named):
+    named = [name for name in names if name]
+    if not named or has_twins(named):
         raise InputError(
             f"the columns of {file_name(path)} must have names, all different, in one header line"
         )

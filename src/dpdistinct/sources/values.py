@@ -140,6 +140,8 @@ def text_of(value: Any) -> str | None:
 
 def _text_of(value: Any, form: bytes) -> str:
     """From the bytes, and not from the object, which may answer differently each time."""
+    if isinstance(value, np.datetime64 | np.timedelta64):  # the latter is an integer to NumPy
+        return form.decode()
     if isinstance(value, bool | np.bool_):
         return str(struct.unpack("<i", form)[0] != 0)
     if isinstance(value, int | np.integer):
