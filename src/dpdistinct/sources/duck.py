@@ -71,15 +71,9 @@ class Relation:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        return _RelationKeys(
-            values,
-            [len(side) for side in sides],
-            labels,
-            bits,
-            label_keys=self._label_keys(query),
-            exact_labels=query.groups == "unknown",
-            utf8=self._utf8,
-        )
+        keys, exact = self._label_keys(query), query.groups == "unknown"
+        known = {"label_keys": keys, "exact_labels": exact, "utf8": self._utf8}
+        return _RelationKeys(values, [len(side) for side in sides], labels, bits, **known)
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
@@ -205,7 +199,8 @@ class _RelationKeys:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         values = self._values.__arrow_c_stream__()
-        return _core.key_stream(values, *self._places, *self._groups, **self._known)
+        people, elements, groups = self._places
+        return _core.key_stream(values, people, elements, groups, *self._groups, **self._known)
 
 
 def load_duckdb() -> Any:
