@@ -68,6 +68,11 @@ def as_csv(frame: pl.DataFrame, folder: Path) -> Path:
     return folder / "visits.csv"
 
 
+def as_json(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_ndjson(folder / "visits.jsonl")
+    return folder / "visits.jsonl"
+
+
 def as_parquet(frame: pl.DataFrame, folder: Path) -> Path:
     frame.write_parquet(folder / "visits.parquet")
     return folder / "visits.parquet"
@@ -80,11 +85,17 @@ def as_views(frame: pl.DataFrame, folder: Path) -> Any:
 
 
 def groups_of(
-    table: Any, memory_limit: str | None = None, by: Any = "country", sql: str | None = None
+    table: Any,
+    memory_limit: str | None = None,
+    by: Any = "country",
+    sql: str | None = None,
+    groups: Any = "unknown",
+    every: Any = None,
 ) -> dict[Any, list[int]]:
     """What is kept of each group at every bound."""
-    query = group_query(check_query(**SIDES, sql=sql), group_by=by, groups="unknown")
-    numbers = {"epsilon": 1, "beta": 0.05, "delta": 1e-6, "mechanism": "sharp", "max_bound": 40}
+    query = group_query(check_query(**SIDES, sql=sql), group_by=by, groups=groups, every=every)
+    delta = 1e-6 if groups == "unknown" else None
+    numbers = {"epsilon": 1, "beta": 0.05, "delta": delta, "mechanism": "sharp", "max_bound": 40}
     parameters = group_parameters(query, method="greedy", **numbers)
     resources = check_resources(memory_limit=memory_limit, temp_directory=None, threads=2)
     with open_source(table, query, resources) as source:
@@ -137,3 +148,35 @@ def test_many_labels_with_one_key_are_told_apart_in_no_time() -> None:
     found = groups_of(visits(*rows))
     assert len(found) == 302
     assert found["DE"] == groups_of(visits())["DE"]
+
+
+@pytest.mark.parametrize("memory_limit", [None, "200MB"])
+@pytest.mark.parametrize("listed", [["DE", "FR"], ["DE", "FR", *map(str, range(5000))]])
+@pytest.mark.parametrize("door", [as_csv, as_json, as_parquet, as_views, lambda frame, _: frame])
+def test_a_label_with_the_key_of_a_listed_one_is_not_listed(
+    door: Any, listed: list[str], memory_limit: str | None, tmp_path: Path
+) -> None:
+    """So there is one rule, whether groups are looked up by keys, as here, or by texts, as Spark does."""
+    before = groups_of(door(visits(), tmp_path), memory_limit, groups=listed)
+    after = groups_of(
+        door(visits(("enemy", "x", next(labels_like("DE")))), tmp_path), memory_limit, groups=listed
+    )
+    assert after == before
+    assert before["DE"][0] == 20
+
+
+@pytest.mark.parametrize("door", [as_csv, as_parquet])
+def test_the_same_beside_a_column_of_weeks(door: Any, tmp_path: Path) -> None:
+    made = next(labels_like("2024-W10", "DE"))
+    rows = [
+        ("a", "s1", "2024-03-05", "DE"),
+        ("b", "s2", "2024-03-12", "DE"),
+        ("enemy", "x", "2024-03-05", made),
+    ]
+    table = door(pl.DataFrame(rows, schema=["user", "site", "day", "country"], orient="row"), tmp_path)
+    listed = {"day": "2024-W10..2024-W11", "country": ["DE"]}
+    found = groups_of(table, by=["day", "country"], groups=listed, every="week")
+    assert {name: counts[-1] for name, counts in found.items()} == {
+        ("2024-W10", "DE"): 1,
+        ("2024-W11", "DE"): 1,
+    }

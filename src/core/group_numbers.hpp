@@ -1,11 +1,13 @@
-// The groups of the public list, found by the keys of their labels.
+// The groups of the list, found by the keys of their labels.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "key_batch.hpp"
@@ -35,7 +37,7 @@ struct Group {
 
     std::uint64_t label = 0, number = kNone;
     std::uint64_t pair = 0;  // the hash that the element is added to
-    bool shared = false;     // another label has the same key, and the text must decide
+    bool shared = false;     // another label has the same key
 };
 
 // An open-addressing table: keys of labels are hashes and spread well.
@@ -44,41 +46,50 @@ class GroupNumbers {
     GroupNumbers() = default;
     // The i-th label has the number i, held by the `bits` low bits of a pair's key. A group is found by the key of
     // its label, or by those in `keys` if the columns write the labels in another form.
-    //
-    // Whoever writes rows can make a label with the key of another one. In a public list that is as if they had
-    // written the listed label. But if the labels come from the rows themselves, they would take over the other's
-    // group, name and all; so then (`exact`) groups are told apart by their texts.
-    GroupNumbers(const std::vector<Label>& labels, int bits, const std::vector<std::uint64_t>& keys = {},
-                 bool exact = false)
-        : low_bits_((std::uint64_t{1} << bits) - 1), slots_(std::bit_ceil(2 * labels.size() + 1)) {
-        for (std::size_t i = 0; i < labels.size(); ++i) {
-            const std::uint64_t key = keys.empty() ? label_key(labels[i]) : keys.at(i);
+    GroupNumbers(std::vector<Label> labels, int bits, const std::vector<std::uint64_t>& keys = {})
+        : low_bits_((std::uint64_t{1} << bits) - 1),
+          slots_(std::bit_ceil(2 * labels.size() + 1)),
+          labels_(std::move(labels)) {
+        for (std::size_t i = 0; i < labels_.size(); ++i) {
+            const std::uint64_t key = keys.empty() ? label_key(labels_[i]) : keys.at(i);
             Group& slot = slots_[place(key)];
-            const Group group{key, i, with_label(salt_hash(1), labels[i])};
+            const Group group{key, i, with_label(salt_hash(1), labels_[i])};
             if (slot.number == Group::kNone) {
                 slot = group;
-            } else if (exact) {
-                if (!slot.shared) by_text_.emplace(labels[slot.number], slot);
-                by_text_.emplace(labels[i], group);
+            } else {
+                if (!slot.shared) by_text_.emplace(labels_[slot.number], slot);
+                by_text_.emplace(labels_[i], group);
                 slot.shared = true;
             }
         }
     }
 
-    // The group whose label has this key; null if it is not listed.
-    const Group* find(std::uint64_t label) const {
-        const Group& slot = slots_[place(label)];
-        return slot.number == Group::kNone ? nullptr : &slot;
-    }
-    // The group of this label, if its key is shared.
-    const Group* find(const Label& label) const {
-        const auto found = by_text_.find(label);
-        return found == by_text_.end() ? nullptr : &found->second;
+    // The group of the label with this key and these texts, or null. Whoever writes rows can make a label with the key
+    // of another one, and must not be taken for it. text(i): what stands in the i-th column, or nothing if the
+    // column holds no text that anybody could have made, but days or listed labels.
+    template <class Text>
+    const Group* find(std::uint64_t key, Text text) const {
+        const Group& slot = slots_[place(key)];
+        if (slot.number == Group::kNone) return nullptr;
+        if (slot.shared) return find_by_text(labels_[slot.number], text);
+        const Label& label = labels_[slot.number];
+        for (std::size_t i = 0; i < label.size(); ++i)
+            if (const std::optional<std::string_view> found = text(i); found && *found != label[i]) return nullptr;
+        return &slot;
     }
 
     std::uint64_t key(const Group& group, std::uint64_t pair) const { return (pair & ~low_bits_) | group.number; }
 
    private:
+    // The same if several labels have this key. `label`: one of them.
+    template <class Text>
+    const Group* find_by_text(Label label, Text text) const {
+        for (std::size_t i = 0; i < label.size(); ++i)
+            if (const std::optional<std::string_view> found = text(i)) label[i] = *found;
+        const auto group = by_text_.find(label);
+        return group == by_text_.end() ? nullptr : &group->second;
+    }
+
     // The slot of the label, or the free slot where it would be. Fewer than half of the slots are taken.
     std::size_t place(std::uint64_t label) const {
         std::size_t at = label & (slots_.size() - 1);
@@ -88,7 +99,8 @@ class GroupNumbers {
 
     std::uint64_t low_bits_ = 0;
     std::vector<Group> slots_{Group{}};
-    std::map<Label, Group> by_text_;  // no hash: nobody can make it slow
+    std::vector<Label> labels_;
+    std::map<Label, Group> by_text_;  // those that share a key; no hash: nobody can make it slow
 };
 
 }  // namespace dpdistinct

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,12 +77,12 @@ void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
     for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);
     found.resize(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        found[i] = complete[i] ? groups.find(keys[i]) : nullptr;
-        if (found[i] && found[i]->shared) {
-            Label label;
-            for (const auto& [place, column] : labels) label.emplace_back(as_utf8(column.text(i), mended));
-            found[i] = groups.find(label);
-        }
+        auto text = [&](std::size_t place) -> std::optional<std::string_view> {
+            const Values& column = labels[place].second;
+            if (!column.has_text()) return std::nullopt;
+            return as_utf8(column.text(i), mended);
+        };
+        found[i] = complete[i] ? groups.find(keys[i], text) : nullptr;
         complete[i] = found[i] != nullptr;
     }
 }

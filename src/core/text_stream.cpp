@@ -66,7 +66,8 @@ struct MakeKeys {
     ArrowArray batch(const Block& block, const TextQuery& query) const {
         const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)}, of_labels = label_salt();
         const std::size_t groups = by.every.size();
-        PeriodLabel period;
+        std::vector<PeriodLabel> periods(groups);
+        std::vector<std::string_view> texts(groups);  // of a row's label
         Keys keys;
         for_each_row(block, query, [&](const std::vector<Field>& fields) {
             for (const Field& field : fields)
@@ -78,14 +79,14 @@ struct MakeKeys {
             std::size_t i = 0;
             for (; i < people; ++i) add(person, *fields[i]);
             for (std::size_t g = 0; g < groups; ++g, ++i) {
-                std::string_view text = *fields[i];
-                if (by.every[g] != Every::kWhole && (text = period.of(text, by.every[g])).empty()) {
+                std::string_view& text = texts[g] = *fields[i];
+                if (by.every[g] != Every::kWhole && (text = periods[g].of(text, by.every[g])).empty()) {
                     by.others->met = true;
                     return;
                 }
                 add(label, text);
             }
-            const Group* const group = groups > 0 ? by.groups.find(label) : nullptr;
+            const Group* const group = groups > 0 ? by.groups.find(label, [&](std::size_t g) { return texts[g]; }) : nullptr;
             if (groups > 0 && !group) return;
             if (group) pair = group->pair;
             for (; i < fields.size(); ++i) add(pair, *fields[i]);

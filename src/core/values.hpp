@@ -110,9 +110,11 @@ class Values {
         if (!rows.hashes.empty()) (this->*hash_)(rows);
     }
 
-    // The text of one of the rows that add_to() has just seen; it must have one. Only for columns of text.
+    // Whether this is a column of text, and no dictionary.
+    bool has_text() const { return text_ != nullptr; }
+
+    // The text of one of the rows that add_to() has just seen; it must have one.
     std::string_view text(std::size_t row) const {
-        if (!text_) throw WrongColumns();
         return (this->*text_)(start_ + static_cast<std::int64_t>(row));
     }
 

@@ -42,7 +42,6 @@ def key_stream(
     labels: Sequence[Sequence[str]] = ...,
     bits: int = ...,
     label_keys: Sequence[int] = ...,
-    exact_labels: bool = ...,
     utf8: bool = ...,
 ) -> Any: ...
 def label_key(label: Sequence[str]) -> int: ...

@@ -71,8 +71,7 @@ class Relation:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        keys, exact = self._label_keys(query), query.groups == "unknown"
-        known = {"label_keys": keys, "exact_labels": exact, "utf8": self._utf8}
+        known = {"label_keys": self._label_keys(query), "utf8": self._utf8}
         return _RelationKeys(values, [len(side) for side in sides], labels, bits, **known)
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
@@ -186,7 +185,7 @@ class _RelationKeys:
         **known: Any,
     ) -> None:
         """sizes: how many columns make the person, the element and the label, in this order.
-        known: label_keys, exact_labels and utf8, as the core has them.
+        known: label_keys and utf8, as the core has them.
         """
         places = iter(range(sum(sizes)))
         self._values = values
