@@ -148,14 +148,15 @@ ODD = [
 ]
 
 
+@pytest.mark.parametrize("sql", [None, "FROM data"])
 @pytest.mark.parametrize("column", ["site", "beside"])
-def test_odd_objects_of_pandas_are_values_or_missing(column: str) -> None:
+def test_odd_objects_of_pandas_are_values_or_missing(column: str, sql: str | None) -> None:
     table = frame().to_pandas().assign(beside="x")
     before = sum(by_group(table).values())
     table[column] = table[column].astype(object)
     for i, odd in enumerate(ODD):
         table.at[i, column] = odd
-    assert sum(by_group(table).values()) == before
+    assert sum(by_group(table, sql=sql).values()) == before
 
 
 def test_an_object_is_the_same_value_however_often_it_is_asked() -> None:
@@ -172,8 +173,29 @@ def test_times_in_zones_that_may_not_fit_are_refused_whatever_they_are(unit: str
         times = pd.Series(np.array([far] * PEOPLE, f"M8[{unit}]")).dt.tz_localize("UTC")
         table = frame().to_pandas().assign(time=times)
         assert sum(by_group(table).values()) > 0
-        with pytest.raises(ColumnError, match="no column 'time'"):
+        with pytest.raises(ColumnError, match="column 'time' cannot be read by DuckDB"):
             by_group(table, element="time")
+
+
+@pytest.mark.parametrize("sql", [None, "SELECT user, site, country FROM data"])
+def test_a_column_beside_those_asked_for_may_be_of_any_type(sql: str | None) -> None:
+    beside = pa.array(np.zeros(PEOPLE, np.float16))
+    table = frame().to_arrow().append_column("half", beside)
+    assert groups_of(table, sql=sql) == groups_of(frame())
+
+
+def test_what_duckdb_does_not_read_is_refused_with_the_way_out() -> None:
+    table = frame().to_arrow().append_column("half", pa.array(np.zeros(PEOPLE, np.float16)))
+    with pytest.raises(ColumnError, match=r"column 'half' cannot be read by DuckDB.*convert it"):
+        count_distinct_by(table, person="user", element="half", group_by="country", groups=["DE"])
+
+
+def test_a_time_of_a_zone_in_nanoseconds_lies_in_its_month() -> None:
+    last = pa.scalar(1709251199_999999999, pa.timestamp("ns", tz="Asia/Tokyo"))  # of February, in UTC
+    table = frame().to_arrow().append_column("at", pa.array([last] * PEOPLE))
+    asked = {"group_by": "at", "groups": "2024-02..2024-03", "every": "month", "epsilon": 50}
+    february, march = count_distinct_by(table, **SIDES, **asked).rows
+    assert february.estimate > PEOPLE / 2 > march.estimate
 
 
 def test_the_ledger_keeps_no_value_of_a_folder(tmp_path: Path) -> None:

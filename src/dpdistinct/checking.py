@@ -214,7 +214,7 @@ def _check_table(data: Any, query: Query, sides: Sides, resources: Resources) ->
         asked = replace(query, person=tuple(found[0] or names), element=tuple(found[1] or names))
         table.check(asked)
         if isinstance(table, PandasSource | ArrowSource):
-            stream = table.for_sql()
+            stream, _ = table.for_sql(names)
         else:
             values = table.values(names)
             stream = TextStream(values.__arrow_c_stream__)

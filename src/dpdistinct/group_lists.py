@@ -62,7 +62,10 @@ OWN_LABELS: dict[Every, str] = {
 TEXT = ("varchar", "enum", "uuid")
 SIGNED = ("tinyint", "smallint", "integer", "bigint", "hugeint")
 INTEGERS = (*SIGNED, *(f"u{kind}" for kind in SIGNED))
-TIMES = ("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone")
+TIMES = (
+    *("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
+    *("timestamp with time zone", "timestamptz_ns"),
+)
 
 
 @dataclass(frozen=True)
@@ -189,8 +192,11 @@ def _time_sql(column: str, kind: str) -> str:
     """The date or time of a column with this type; NULL for a text that is none: its own row is left out."""
     if kind == "varchar":
         return f"TRY_CAST({column} AS TIMESTAMP)"
+    # Whatever the time zone of the session is:
     if kind == "timestamp with time zone":
-        return f"make_timestamp(epoch_us({column}))"  # whatever the time zone of the session is
+        return f"make_timestamp(epoch_us({column}))"
+    if kind == "timestamptz_ns":
+        return f"make_timestamp_ns(epoch_ns({column}))"
     return column
 
 

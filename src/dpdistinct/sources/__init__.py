@@ -311,31 +311,26 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         yield SparkSource(data, resources.temp_directory)
         return
     pandas = [c for c in type(data).__mro__ if c.__module__.partition(".")[0] == "pandas"]
+    frame: PandasSource | ArrowSource
     if any(c.__name__ == "DataFrame" for c in pandas):
         from dpdistinct.sources.frames import PandasSource
 
         frame = PandasSource(data)
-        if query.sql is None and not query.group_by:
-            yield frame
-            return
-        refuse_twins(frame.columns)
-        prepared = frame.for_sql()
-        with _selected(prepared, list(prepared.columns), query, resources) as source:
-            yield source
-        return
-    if pandas or not (
+    elif not pandas and (
         hasattr(data, "__arrow_c_stream__") or (module == "polars" and hasattr(data, "collect"))
     ):
-        raise ParameterError(f"data must be {HELP}; got {shown(data)}")
-    from dpdistinct.sources.frames import ArrowSource
+        from dpdistinct.sources.frames import ArrowSource
 
-    # A lazy frame of Polars: its query is the caller's own, and runs here.
-    table = ArrowSource(data.collect() if hasattr(data, "collect") else data)
+        # A lazy frame of Polars: its query is the caller's own, and runs here.
+        frame = ArrowSource(data.collect() if hasattr(data, "collect") else data)
+    else:
+        raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     if query.sql is None and not query.group_by:
-        yield table
+        yield frame
         return
-    refuse_twins(table.columns)
-    with _selected(table.for_sql(), table.columns_for_sql(), query, resources) as source:
+    refuse_twins(frame.columns)
+    asked = None if query.sql is not None else list(dict.fromkeys(find_columns(query, frame)))
+    with _selected(*frame.for_sql(asked), query, resources) as source:
         yield source
 
 

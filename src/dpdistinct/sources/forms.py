@@ -76,8 +76,11 @@ def check_arrow_field(
     wide = values.startswith("d:") and values.endswith(",256")
     if not known or wide or extension not in ARROW_EXTENSIONS:
         raise refused(name)
-    if for_sql and values.startswith(("tss:", "tsm:")) and not values.endswith(":"):
-        raise refused(name)
+    if for_sql and (values == "e" or (values.startswith(("tss:", "tsm:")) and not values.endswith(":"))):
+        raise ColumnError(
+            f"column {name!r} cannot be read by DuckDB here: it knows no floats of 16 bits, and not every "
+            "time of a zone in seconds or milliseconds; convert it (to microseconds, or to text)"
+        )
 
 
 class ArrowKeys:

@@ -132,32 +132,42 @@ class PandasSource:
         values = self._frame.iloc[:rows, self.columns.index(name)]
         return pandas_column(values, f"column {name!r}")
 
-    def for_sql(self) -> Any:
-        """A frame that DuckDB reads by its dtypes: objects and categories as text, other types left out.
+    def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
+        """A frame that DuckDB reads by its dtypes, objects and categories as text, and its columns.
 
-        DuckDB would find the type of objects by looking at the rows.
+        DuckDB would find the type of objects by looking at the rows. asked: these columns; else all
+        that it can convert.
         """
         import pandas
 
         columns: dict[str, Any] = {}
-        for i, name in enumerate(self.columns):
-            series = self._frame.iloc[:, i].reset_index(drop=True)
-            dtype = series.dtype
+        for name in self.columns if asked is None else asked:
+            series = self._frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
             try:
-                column = pandas_column(series.iloc[:0], "column")
-                if isinstance(column, ArrowColumn):
-                    check_arrow_field("", *column.field, for_sql=True)
-                elif isinstance(dtype, pandas.DatetimeTZDtype):
-                    check_arrow_field("", f"{UNITS[dtype.unit]}{dtype.tz}", "", "", for_sql=True)
+                _check_for_sql(series, name)
             except InputError:
+                if asked is not None:
+                    raise
                 continue
-            if isinstance(column, ArrowColumn) and column.field[0].startswith("tt"):
-                continue  # pandas fails on a time beyond the end of the day
+            dtype = series.dtype
             if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
                 texts = [text_of(value) for value in series.astype(object)]
                 series = pandas.Series(texts, dtype="string")
             columns[name] = series
-        return pandas.DataFrame(columns)
+        return pandas.DataFrame(columns), list(columns)
+
+
+def _check_for_sql(series: Any, name: str) -> None:
+    """Refuses a column of pandas that DuckDB may fail to convert for a single value."""
+    import pandas
+
+    column = pandas_column(series.iloc[:0], f"column {name!r}")
+    if isinstance(column, ArrowColumn):
+        check_arrow_field(name, *column.field, for_sql=True)
+        if column.field[0].startswith("tt"):
+            raise refused(name)  # pandas fails on a time beyond the end of the day
+    elif isinstance(series.dtype, pandas.DatetimeTZDtype):
+        check_arrow_field(name, f"{UNITS[series.dtype.unit]}{series.dtype.tz}", "", "", for_sql=True)
 
 
 class ArrowSource:
@@ -189,20 +199,24 @@ class ArrowSource:
             self._capsule, *([self.columns.index(name) for name in side] for side in chosen(query, self))
         )
 
-    def for_sql(self) -> Any:
-        """The table for DuckDB, and the columns whose values it can convert whatever they are."""
-        return _Offered(self._table, self._capsule)
-
-    def columns_for_sql(self) -> list[str]:
+    def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
+        """The table for DuckDB, and its columns. asked: these; else all that DuckDB can convert."""
         found = []
-        for name, *field in self._fields:
+        for name in self.columns if asked is None else asked:
             try:
-                check_arrow_field(name, *field, for_sql=True)
+                check_arrow_field(*self._fields[self.columns.index(name)], for_sql=True)
+                if name in self._objects:
+                    raise refused(name)
             except ColumnError:
+                if asked is not None:
+                    raise
                 continue
-            if name not in self._objects:
-                found.append(name)
-        return found
+            found.append(name)
+        if len(found) < len(self.columns) and hasattr(
+            self._table, "select"
+        ):  # one DuckDB does not know fails all
+            return _Offered(self._table.select(found)), found
+        return _Offered(self._table, self._capsule), found
 
 
 def _is_object(schema: Any, name: str) -> bool:
@@ -213,7 +227,7 @@ def _is_object(schema: Any, name: str) -> bool:
 class _Offered:
     """The Arrow stream of a table and nothing else of it: DuckDB takes Polars frames only with PyArrow."""
 
-    def __init__(self, table: Any, first: Any) -> None:
+    def __init__(self, table: Any, first: Any = None) -> None:
         self._table, self._first = table, first
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
