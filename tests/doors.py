@@ -5,7 +5,8 @@ writing), with an enemy who puts whatever rows they like into it. All rows of th
 identity, or none. The law, for the table D and D with the enemy's rows in any place:
 
     both are read, or both are refused with the same text;
-    at every bound l the curves of matching and greedy differ by at least 0 and at most l.
+    at every bound l the curves of matching and greedy differ by at least 0 and at most l;
+    by group, the curves of all groups differ by at most l in all, and no group is gone.
 
 Scenes are drawn by number, so that a printed number is a recipe. The modules doors_*.py have the doors.
 """
@@ -14,14 +15,20 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dpdistinct
+from collisions import labels_like
 from dpdistinct import Contributions, DpdistinctError, greedy_curve, matching_curve
+from dpdistinct.group_lists import Every, parse_groups
+from dpdistinct.grouping import group_parameters, read_groups
+from dpdistinct.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.query import check_query
 from dpdistinct.reading import contributions_of as read_contributions
 from dpdistinct.resources import check_resources
@@ -74,6 +81,7 @@ class Outcome:
 
     matching: tuple[int, ...] = ()
     greedy: tuple[int, ...] = ()
+    groups: dict[str, dict[int, int]] = field(default_factory=dict)  # what is kept of each, at every bound
     refusal: str = ""
     foreign: bool = False  # an error that is not one of dpdistinct's
     warned: tuple[str, ...] = ()
@@ -88,24 +96,21 @@ def outcome_of(scene: Scene, rows: list[Any], route: str) -> Outcome:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            matching, greedy = ROUTES[route](scene, source)
+            result = ROUTES[route](scene, source)
         except Exception as error:
             known = isinstance(error, DpdistinctError)
             result = Outcome(refusal=f"{type(error).__name__}: {safe(str, error)}", foreign=not known)
-        else:
-            result = Outcome(matching=matching, greedy=greedy)
-    texts = tuple(sorted({str(warning.message) for warning in caught}))
-    return Outcome(result.matching, result.greedy, result.refusal, result.foreign, texts)
+    return replace(result, warned=tuple(sorted({str(warning.message) for warning in caught})))
 
 
-def by_reading(scene: Scene, source: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def by_reading(scene: Scene, source: Any) -> Outcome:
     contributions = scene.read(source, **scene.how)
     curves = matching_curve(contributions, threads=1), greedy_curve(contributions)
     matching, greedy = (tuple(curve.values(LARGEST_BOUND).tolist()) for curve in curves)
-    return matching, greedy
+    return Outcome(matching, greedy)
 
 
-def by_release(scene: Scene, source: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def by_release(scene: Scene, source: Any) -> Outcome:
     """The whole way, greedy sorted on disk, at a bound of one and without noise to speak of."""
     release = dpdistinct.count_distinct(
         source,
@@ -116,20 +121,66 @@ def by_release(scene: Scene, source: Any) -> tuple[tuple[int, ...], tuple[int, .
         epsilon=EXACT,
         memory_limit="1GB",
     )
-    return (), (release.estimate,)
+    return Outcome(greedy=(release.estimate,))
 
 
-def by_engine(scene: Scene, source: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def by_engine(scene: Scene, source: Any) -> Outcome:
     """As a release by matching reads: the engine may use keys of its own."""
     how = dict(scene.how)
     resources = check_resources(threads=how.pop("threads", None))
     query = check_query(**how)
     with open_source(source, query, resources) as table:
         contributions = read_contributions(table, query, resources, ordered=False)
-    return tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist()), ()
+    return Outcome(tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist()))
 
 
-ROUTES = {"read": by_reading, "release": by_release, "engine": by_engine}
+def by_group(
+    scene: Scene,
+    source: Any,
+    *,
+    groups: Any = "unknown",
+    every: Every | None = None,
+    memory_limit: str | None = None,
+) -> Outcome:
+    """Grouped by the first column of the element: as odd as labels can be."""
+    how = dict(scene.how)
+    resources = check_resources(threads=how.pop("threads", None), memory_limit=memory_limit)
+    query = check_query(**how)
+    column = query.element[0]
+    of_unknown = every if groups == "unknown" else None
+    query = replace(
+        query,
+        group_by=(column,),
+        groups=parse_groups(groups, columns=[column], every=every),
+        every=of_unknown,
+    )
+    parameters = group_parameters(query, delta="1e-6" if groups == "unknown" else None, **BY_GROUP)
+    with open_source(source, query, resources) as table:
+        table.check(query)
+        held, names = read_groups(table, query, parameters, resources)
+    curve = held if isinstance(held, GroupedCurve) else grouped_greedy_curve(held, parameters.bounds)
+    kept = {bound: curve.at(bound).tolist() for bound in map(int, curve.bounds)}
+    return Outcome(groups={name: {bound: kept[bound][i] for bound in kept} for i, name in enumerate(names)})
+
+
+BY_GROUP = {"epsilon": 1, "beta": "0.05", "method": "greedy", "mechanism": "sharp", "max_bound": 16}
+HONEST = [f"honest {i}" for i in range(40)]
+LISTED = [*HONEST, *(f"element {i}" for i in range(40)), "", "x", "é", "NULL", "7"]
+# Texts whose keys as labels are those of honest ones.
+LIKE_HONEST = [next(labels_like(label)) for label in ("honest 0", "honest 1", "element 0", "element 1")]
+
+ROUTES: dict[str, Callable[[Scene, Any], Outcome]] = {
+    "read": by_reading,
+    "release": by_release,
+    "engine": by_engine,
+    "unknown groups": by_group,
+    "listed groups": partial(by_group, groups=LISTED),
+    "unknown groups on disk": partial(by_group, memory_limit="1GB"),
+    "listed groups on disk": partial(by_group, groups=LISTED, memory_limit="1GB"),
+    "groups that are weeks": partial(by_group, every="week"),
+    "groups that are listed months": partial(by_group, groups="2001-01..2001-03", every="month"),
+}
+CHANCES = {"read": 50, "release": 5, "engine": 15, **dict.fromkeys(list(ROUTES)[3:], 5)}
 
 
 def broken(before: Outcome, after: Outcome) -> str:
@@ -146,6 +197,15 @@ def broken(before: Outcome, after: Outcome) -> str:
         for bound, (old, new) in enumerate(pairs, start=1):
             if not 0 <= new - old <= bound:
                 return f"{method} at {bound}: {old} -> {new}"
+    if before.groups.keys() - after.groups.keys():
+        return "a group is gone"
+    moved: Counter[int] = Counter()
+    for name, counts in after.groups.items():
+        for bound, count in counts.items():
+            moved[bound] += abs(count - before.groups.get(name, {}).get(bound, 0))
+    for bound, by in moved.items():
+        if by > bound:
+            return f"by group, at {bound}: moved by {by}"
     return ""
 
 
@@ -163,8 +223,7 @@ def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
     rng = random.Random(f"{seed}/{name}/{number}")
     scene = DOORS[name](rng, folder)
     # Only what is read by `dpdistinct.read` can be released from the same source, and once.
-    chance = rng.random() if scene.read is dpdistinct.read else 1
-    route = "release" if chance < 0.05 else "engine" if chance < 0.25 else "read"
+    route = rng.choices(list(CHANCES), CHANCES.values())[0] if scene.read is dpdistinct.read else "read"
     recipe = f"door {name!r} ({scene.label}), seed {seed}, case {number}, by {route}"
     try:
         before = outcome_of(scene, list(scene.honest), route)
@@ -217,9 +276,16 @@ def expect_known(scene: Scene, before: Outcome, route: str, recipe: str) -> None
     expected = tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist())
     if "cannot be read for certain" in before.refusal:  # by the schema of Parquet
         return
+    if "groups" in route:
+        if before.refusal.startswith(("ParameterError: group", "ParameterError: every")) or (
+            "a type that DuckDB" in before.refusal
+        ):  # a type without labels, or with others
+            return
+        if "unknown" in route and len(before.groups) != contributions.elements:
+            raise LawError(f"{recipe}\nthere are {len(before.groups)} groups of {contributions.elements}")
     if before.refusal:
         raise LawError(f"{recipe}\nthe honest table is refused: {before.refusal}")
-    if route != "release" and before.matching != expected:
+    if route in ("read", "engine") and before.matching != expected:
         raise LawError(f"{recipe}\nthe honest table is misread: {before.matching[:5]}, not {expected[:5]}")
 
 

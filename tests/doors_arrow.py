@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from doors import SIDES, Scene, door, enemy_pairs, honest_pairs
+from doors import LIKE_HONEST, SIDES, Scene, door, enemy_pairs, honest_pairs
 from dpdistinct import Contributions
 
 TEXTS = [
@@ -36,7 +36,16 @@ TEXTS = [
     b"1",
     b"NULL",
 ]
-TEXTS += [b"x" * 13, b"\n", b'"', b"x" * 100_000, b"nan", b"honest", "\u2028".encode()]
+TEXTS += [
+    *(text.encode() for text in LIKE_HONEST),
+    b"x" * 13,
+    b"\n",
+    b'"',
+    b"x" * 100_000,
+    b"nan",
+    b"honest",
+    "\u2028".encode(),
+]
 
 
 def extremes(bits: int, signed: bool = True) -> list[int]:

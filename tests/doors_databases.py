@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from doors import DOORS, SIDES, Scene, door, enemy_pairs, honest_pairs
+from doors import DOORS, LIKE_HONEST, SIDES, Scene, door, enemy_pairs, honest_pairs
 from inputs import KINDS
 
 # SQLite
@@ -28,6 +28,7 @@ class Text(bytes):
 STORED: list[Any] = [
     *(None, 0, 1, -1, 7, 2**63 - 1, -(2**63), 0.0, -0.0, 0.5, 7.0, 1e300, 5e-324, 2.0**53),
     *(float("inf"), -float("inf"), "\ud7ff"),
+    *LIKE_HONEST,
     *("", "x", "7", "7.0", " 7", "1e3", "0x10", "nan", "NULL", "é", "a\0b", "\0", "x" * 70_000),
     *(b"", b"x", b"7", b"\0", b"\xff", b"a\0b", "é".encode(), b"x" * 70_000),
     *map(Text, (b"\xff", b"\xc3", b"a\xffb", b"\xed\xa0\x80", b"a\0\xff", b"\0", b"7\0", b"\xef\xbb\xbf")),
@@ -110,6 +111,7 @@ SQL_TEXTS += [
     "repeat('x', 5000)",
     "repeat(chr(10) || 'ghost,thing', 300)",
     "chr(8232)",
+    *(f"'{text}'" for text in LIKE_HONEST),
     "'é'",
 ]
 MOMENTS = [

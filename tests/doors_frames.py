@@ -19,12 +19,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from doors import SIDES, Scene, door, enemy_pairs, honest_pairs
+from doors import LIKE_HONEST, SIDES, Scene, door, enemy_pairs, honest_pairs
 from doors_arrow import COLUMNS, TEXT_COLUMNS, extremes, is_utf8
 from dpdistinct import Contributions
 
 MANY = 2**60
 TEXTS = [
+    *LIKE_HONEST,
     "",
     " ",
     "\0",

@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from doors import SIDES, Scene, door, honest_pairs
+from doors import LIKE_HONEST, SIDES, Scene, door, honest_pairs
 from doors_text import bits, file_writer
 
 GHOSTS = "".join(f'{{"person": "ghost {i}", "element": "thing {i}"}}\n' for i in range(30))
@@ -20,7 +20,7 @@ VALUES: list[Any] = [
     {"person": "ghost"}, "1", "null",
     float("nan"), float("inf"), 10**30, 1e308, -0.0, "\ud800", "a\ud800b", "\0", "é", "🙂", GHOSTS,
     '"', "\\",
-    [[[[[]]]]], {"element": {"element": "x"}}, "x" * 5000, "\u2028", "line\nend",
+    [[[[[]]]]], {"element": {"element": "x"}}, "x" * 5000, "\u2028", "line\nend", *LIKE_HONEST,
 ]
 # Surrogates stand for raw bytes here: what is written is not UTF-8.
 RAW_VALUES = [

@@ -34,7 +34,7 @@ HONEST: dict[str, Callable[[int], Any]] = {
     "Decimal": lambda i: Decimal(1000 + i).scaleb(-2),
     "aware datetime": lambda i: datetime.datetime(2001, 1, 1, tzinfo=UTC) + datetime.timedelta(hours=i),
     "naive datetime": lambda i: datetime.datetime(2001, 1, 1) + datetime.timedelta(hours=i),
-    "date": lambda i: datetime.date(2001, 1, 1) + datetime.timedelta(days=i),
+    "date": lambda i: datetime.date(2003, 1, 1) + datetime.timedelta(days=i),
     "timedelta": lambda i: datetime.timedelta(hours=1000 + i),
     "UUID": lambda i: uuid.UUID(int=2**80 + i),
     "np.int64": lambda i: np.int64(2**60 + i),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from doors import SIDES, Scene, enemy_pairs, honest_pairs
+from doors import LIKE_HONEST, SIDES, Scene, enemy_pairs, honest_pairs
 from postgresql_server import running_server
 
 NUMBERS = [
@@ -26,6 +26,7 @@ NUMBERS = [
 ]
 MOMENTS = ["'infinity'", "'-infinity'", "'4713-01-01 BC'", "'294276-12-31'", "'10000-01-01'", "'0001-01-01'"]
 TEXTS = [
+    *(f"'{text}'" for text in LIKE_HONEST),
     "''",
     "' '",
     "E'\\n'",

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from doors import SIDES, Scene, door, honest_pairs
+from doors import LIKE_HONEST, SIDES, Scene, door, honest_pairs
 
 # To a reader that lost its place these are rows of other people.
 FAKE = "".join(f"ghost {i},thing {i},note\n" for i in range(30))
@@ -34,7 +34,7 @@ TEXTS = [
     "\x1a", "\x04",
     FAKE, "\n" + FAKE, '"\n' + FAKE, FAKE.replace("\n", "\r"), FAKE.replace("\n", "\r\n"),
     '"' + FAKE.replace(",", '","').replace("\n", '"\n"'), FAKE.replace(",", ";"), FAKE.replace(",", "\t"),
-    "x" * 3000, "\n" * 3000, '"' * 3001, "\r" * 3001, "," * 5000,
+    *LIKE_HONEST, "x" * 3000, "\n" * 3000, '"' * 3001, "\r" * 3001, "," * 5000,
 ]
 # Surrogates stand for raw bytes here: what is written is not UTF-8.
 NOT_UTF8 = [

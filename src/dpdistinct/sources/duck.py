@@ -25,7 +25,7 @@ from dpdistinct.group_lists import (
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, mended_sql
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
@@ -367,14 +367,12 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
 def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
     """The result of a query, kept to be read more than once: some streams can be read only once.
 
-    A text that is not UTF-8, which DuckDB does not store, becomes its bytes in hexadecimal digits.
+    DuckDB stores no text that is not UTF-8, so this becomes what the core makes of it.
     """
     with constant_error(_core.FAILED):
         result = connection.sql(sql)
         columns = [
-            f"coalesce(TRY(decode(encode({name}))), '\\x' || hex(encode({name}))) AS {name}"
-            if kind.id == "varchar"
-            else name
+            f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
             for name, kind in zip(map(quoted, result.columns), result.types, strict=True)
         ]
         result.project(", ".join(columns)).create("kept_for_dpdistinct")

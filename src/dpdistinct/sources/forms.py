@@ -60,11 +60,40 @@ def refused(name: str) -> ColumnError:
     )
 
 
+def refused_for_sql(name: str) -> ColumnError:
+    """The one answer to a type that DuckDB does not know, or may fail to convert for a single value."""
+    return ColumnError(
+        f"column {name!r} has a type that DuckDB, which counts by group and runs sql, does not read for "
+        "certain; convert it to text (a time of a zone: to microseconds)"
+    )
+
+
 def duckdb_form(name: str, kind: Any) -> str:
     """The form of a DuckDB column, as SQL with a place for the value."""
     if kind.id not in DUCKDB:
         raise refused(name)
     return DUCKDB[kind.id]
+
+
+_TAIL = "[89AB][0-9A-F]"
+# A character of UTF-8 beyond ASCII, or else any byte, in hexadecimal digits.
+_CHARACTERS = "|".join(
+    (
+        f"(?:C[2-9A-F]|D[0-9A-F]){_TAIL}",
+        *(f"E0[AB][0-9A-F]{_TAIL}", f"E[1-9A-CEF](?:{_TAIL}){{2}}", f"ED[89][0-9A-F]{_TAIL}"),
+        *(f"F0[9AB][0-9A-F](?:{_TAIL}){{2}}", f"F[1-3](?:{_TAIL}){{3}}", f"F48[0-9A-F](?:{_TAIL}){{2}}"),
+        "..",
+    )
+)
+
+
+def mended_sql(text: str) -> str:
+    r"""DuckDB's SQL for what the core makes of a text: a byte that is no part of UTF-8 counts as \xNN."""
+    cut = f"regexp_extract_all(hex(encode({text})), '{_CHARACTERS}')"
+    alone = "length(digits) = 2 AND digits >= '80'"
+    one = f"CASE WHEN {alone} THEN '\\x' || lower(digits) ELSE decode(unhex(digits)) END"
+    whole = f"array_to_string(list_transform({cut}, lambda digits: {one}), '')"
+    return f"coalesce(TRY(decode(encode({text}))), {whole})"
 
 
 def check_arrow_field(
@@ -77,10 +106,7 @@ def check_arrow_field(
     if not known or wide or extension not in ARROW_EXTENSIONS:
         raise refused(name)
     if for_sql and (values == "e" or (values.startswith(("tss:", "tsm:")) and not values.endswith(":"))):
-        raise ColumnError(
-            f"column {name!r} cannot be read by DuckDB here: it knows no floats of 16 bits, and not every "
-            "time of a zone in seconds or milliseconds; convert it (to microseconds, or to text)"
-        )
+        raise refused_for_sql(name)
 
 
 class ArrowKeys:

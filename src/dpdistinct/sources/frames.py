@@ -11,7 +11,7 @@ from dpdistinct import _core
 from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
 from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused
+from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused, refused_for_sql
 from dpdistinct.sources.values import (
     UNITS,
     KeyPairs,
@@ -149,12 +149,22 @@ class PandasSource:
                 if asked is not None:
                     raise
                 continue
-            dtype = series.dtype
-            if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
-                texts = [text_of(value) for value in series.astype(object)]
-                series = pandas.Series(texts, dtype="string")
-            columns[name] = series
+            columns[name] = _for_duckdb(series)
         return pandas.DataFrame(columns), list(columns)
+
+
+def _for_duckdb(series: Any) -> Any:
+    """Objects and categories as text; what pandas has as Arrow stays so: as objects, all must be UTF-8."""
+    import pandas
+
+    dtype = series.dtype
+    if isinstance(dtype, pandas.ArrowDtype):
+        return series
+    if isinstance(dtype, pandas.StringDtype) and _is_arrow(dtype):
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(series.array.__arrow_array__()))
+    if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
+        return pandas.Series([text_of(value) for value in series.tolist()], dtype="string")
+    return series
 
 
 def _check_for_sql(series: Any, name: str) -> None:
@@ -165,7 +175,7 @@ def _check_for_sql(series: Any, name: str) -> None:
     if isinstance(column, ArrowColumn):
         check_arrow_field(name, *column.field, for_sql=True)
         if column.field[0].startswith("tt"):
-            raise refused(name)  # pandas fails on a time beyond the end of the day
+            raise refused_for_sql(name)  # pandas fails on a time beyond the end of the day
     elif isinstance(series.dtype, pandas.DatetimeTZDtype):
         check_arrow_field(name, f"{UNITS[series.dtype.unit]}{series.dtype.tz}", "", "", for_sql=True)
 
