@@ -56,9 +56,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def say(text: str, *, err: bool = False) -> None:
     """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
-    if (sys.stderr if err else sys.stdout).isatty():
-        text = wrapped(text, shutil.get_terminal_size().columns)
-    typer.echo(text, err=err)
+    width = terminal_width(err=err)
+    typer.echo(text if width is None else wrapped(text, width), err=err)
+
+
+def terminal_width(*, err: bool = False) -> int | None:
+    """The columns of the terminal; None where the output goes to a file or a pipe."""
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def wrapped(text: str, width: int) -> str:

@@ -11,7 +11,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import asking, parameters, query, resources
-from dpdistinct.cli_common import FILE_OPTIONS, say
+from dpdistinct.cli_common import FILE_OPTIONS, say, terminal_width
 from dpdistinct.errors import ParameterError
 from dpdistinct.wording import epsilon_warning
 
@@ -124,9 +124,9 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
             fields |= {} if payment.series is None else {"series": payment.series}
         typer.echo(json.dumps(fields))
         return
-    *table, words = str(release).split("\n")
-    typer.echo("".join(f"{line}\n" for line in table), nl=False)
-    say(words)
+    if release.kind == "grouped":
+        typer.echo(f"{release.table(terminal_width())}\n")
+    say(release.sentence())
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:

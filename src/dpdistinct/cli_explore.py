@@ -16,7 +16,7 @@ from dpdistinct.grouped_release import group_name, printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read
-from dpdistinct.terminal import new_table, print_exploration, print_table
+from dpdistinct.terminal import print_exploration, print_table
 
 
 def run_explore(options: Options, progress: Any) -> None:
@@ -53,16 +53,17 @@ def _explore_by_group(options: Options, progress: Any) -> None:
     if options["as_json"]:
         typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
-    typer.echo(report.NOT_PRIVATE)
-    table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)")
-    for row in found:
-        table.add_row(
-            group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}"
-        )
-    print_table(table)
+    say(report.NOT_PRIVATE)
+    print_table(
+        (", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)"),
+        [
+            (group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
+            for row in found
+        ],
+    )
     if found and not any(row.elements for row in found):
         say("No row is in any of these groups: NULL, no date, or written in another way.")
     if labels:
         written = ", ".join(repr(printable(label)) for label in labels)
         say(f"The first labels of {', '.join(options['group_by'])} in the table: {written}.")
-    typer.echo(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")
+    say(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")

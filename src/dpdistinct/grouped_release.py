@@ -35,7 +35,7 @@ from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
 from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
-BAR = 30  # characters
+BAR, LEAST_BAR = 30, 10  # characters
 LINES = 60  # of a printed table
 
 
@@ -240,22 +240,28 @@ class GroupedRelease:
         return promise + f". With {epsilon}, {odds(self.epsilon)}."
 
     def __str__(self) -> str:
-        shown = self.rows[:LINES]
-        table = [(", ".join(self.group_by), "at least", "noisy count")]
-        table += [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in shown]
-        widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
-        bars = [""]
-        most, longest = self._most(), BAR if self._any() else 0
-        for row in shown:
-            solid, light = longest * row.lower_bound // most, longest * row.estimate // most
-            bars.append("█" * solid + "░" * (light - solid))
-        lines = [
-            f"{name:<{widths[0]}}  {lower:>{widths[1]}}  {estimate:>{widths[2]}}  {bar}".rstrip()
-            for (name, lower, estimate), bar in zip(table, bars, strict=True)
-        ]
+        return "\n".join([self.table(), "", self.sentence()])
+
+    def table(self, width: int | None = None) -> str:
+        """The rows as text, with bars; in a terminal of so many columns, if it is for one."""
+        from dpdistinct.tables import GAP, new_table, text_of, width_of
+
+        heads = (", ".join(self.group_by), "at least", "noisy count")
+        cells = [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in self.rows[:LINES]]
+        table = new_table(heads, cells)
+        longest = BAR if width is None else min(BAR, width - width_of(table) - GAP)
+        if longest >= LEAST_BAR and self._any():
+            bars = [self._bar(row, longest) for row in self.rows[:LINES]]
+            table = new_table((*heads, ""), [(*row, bar) for row, bar in zip(cells, bars, strict=True)])
+            table.columns[-1].justify = "left"
+        lines = [text_of(table, width)]
         if len(self.rows) > LINES:
             lines.append(f"... and {len(self.rows) - LINES:,} more, which --json and to_csv() show")
-        return "\n".join([*lines, "", self.sentence()])
+        return "\n".join(lines)
+
+    def _bar(self, row: GroupRow, longest: int) -> str:
+        solid, light = (longest * number // self._most() for number in (row.lower_bound, row.estimate))
+        return "█" * solid + "░" * (light - solid)
 
     def _repr_html_(self) -> str:
         most = self._most()
