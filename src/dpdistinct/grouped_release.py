@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import Value
+from dpdistinct.group_lists import Every, Value
 from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
 from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
 from dpdistinct.groups import (
@@ -83,6 +83,14 @@ class GroupedRelease:
     one_group_per_person: bool
     group_by: tuple[str, ...]
     element: str | None = None
+    every: tuple[Every | None, ...] = ()  # of each column of group_by: the period, if it is one
+
+    @property
+    def heads(self) -> list[str]:
+        """What the groups are, by column: country, month of timestamp."""
+        every = self.every or (None,) * len(self.group_by)
+        pairs = zip(self.group_by, every, strict=True)
+        return [f"{period} of {name}" if period else name for name, period in pairs]
 
     @property
     def too_small(self) -> list[GroupRow]:
@@ -114,7 +122,8 @@ class GroupedRelease:
             GroupRow(**(row | {"group": tuple(g) if isinstance(g := row["group"], list) else g}))
             for row in fields["rows"]
         )
-        return cls(**(fields | {"rows": rows, "group_by": tuple(fields["group_by"])}))
+        lists = {name: tuple(fields.get(name, ())) for name in ("group_by", "every")}
+        return cls(**(fields | {"rows": rows} | lists))
 
     def to_json(self) -> str:
         """All fields as one JSON object."""
@@ -168,7 +177,7 @@ class GroupedRelease:
 
     def sentence(self) -> str:
         """What was published, in words."""
-        by, sure = ", ".join(self.group_by), f"{confidence(self.beta)} confidence"
+        by, sure = ", ".join(self.heads), f"{confidence(self.beta)} confidence"
         epsilon = plain(self.epsilon)
         if not self.rows:
             parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
@@ -246,7 +255,7 @@ class GroupedRelease:
         """The rows as text, with bars; in a terminal of so many columns, if it is for one."""
         from dpdistinct.tables import GAP, new_table, text_of, width_of
 
-        heads = (", ".join(self.group_by), "at least", "noisy count")
+        heads = (", ".join(self.heads), "at least", "noisy count")
         cells = [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in self.rows[:LINES]]
         table = new_table(heads, cells)
         longest = BAR if width is None else min(BAR, width - width_of(table) - GAP)
@@ -265,7 +274,7 @@ class GroupedRelease:
 
     def _repr_html_(self) -> str:
         most = self._most()
-        heads = [*self.group_by, "at least", "noisy count", ""]
+        heads = [*self.heads, "at least", "noisy count", ""]
         lines = ["<table><thead><tr>", *(f"<th>{html.escape(h)}</th>" for h in heads), "</tr></thead><tbody>"]
         for row in self.rows:
             group = row.group if isinstance(row.group, tuple) else (row.group,)
@@ -308,6 +317,7 @@ def release_groups(
     groups: Sequence[Value | tuple[Value, ...]],
     group_by: Sequence[str],
     element: str | None = None,
+    every: Sequence[Every | None] = (),
     threads: int | None = None,
     sampler: Sampler | None = None,
 ) -> GroupedRelease:
@@ -343,6 +353,7 @@ def release_groups(
         one_group_per_person=parameters.one_group_per_person,
         group_by=tuple(group_by),
         element=element,
+        every=tuple(every),
     )
 
 

@@ -52,6 +52,11 @@ class Query:
         """What is counted, in the caller's words."""
         return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element)
 
+    @property
+    def periods(self) -> tuple[Every | None, ...]:
+        """Of each column of group_by, the period that it is grouped by; None for its own values."""
+        return self.groups.every if isinstance(self.groups, GroupList) else (self.every,) * len(self.group_by)
+
     def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
         """JSON values that are equal for equal questions, and hold no text of the query.
 
