@@ -582,6 +582,22 @@ def test_ctrl_c_is_one_line_and_status_130(folder: Path, terminal: bool) -> None
     assert (outcome.status, outcome.out) == (130, "")
 
 
+def test_ctrl_c_with_a_ledger_says_that_asking_again_is_not_debited_again(folder: Path) -> None:
+    create = ["ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1"]
+    subprocess.run([*COMMAND, *create], cwd=folder, check=True, capture_output=True)
+    asked = ["count", "visits.csv", *ASKED, "--sql", ENDLESS, "--ledger", "budget.db", "--dataset", "visits"]
+    message = "interrupted; the ledger never debits the same request twice, so ask again"
+    outcome = on_a_terminal([*asked, "--json"], folder, interrupt_at=b"reading, ")
+    assert json.loads(outcome.err.rpartition("\r\x1b[K")[2]) == {
+        "error": message,
+        "kind": "interrupted",
+        "status": 130,
+    }
+    again = on_a_terminal(asked, folder, interrupt_at=b"reading, ")  # of 1, 1 is spent: it would be refused
+    assert again.err.endswith(f"dpdistinct: {message}\r\n")
+    assert (outcome.status, outcome.out) == (again.status, again.out) == (130, "")
+
+
 @pytest.mark.parametrize(
     "arguments", [["count", "visits.csv", *ASKED], ["plan"], ["--help"]], ids=lambda a: a[0]
 )
