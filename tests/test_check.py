@@ -127,6 +127,18 @@ def test_json_lines_are_checked(tmp_path: Path) -> None:
     assert (found.people, found.elements, found.pairs) == (1, 1, 1)
 
 
+def test_names_of_json_lines_are_shown_to_choose_from(tmp_path: Path) -> None:
+    lines = ['{"user id": "a", "url": 1}', "[1]", "{", '{"user id": "b", "more": {"x": 1}}']
+    found = check(write(tmp_path, "\n".join([*lines, ""]), "t.jsonl"))
+    assert list(found.columns) == ["user id", "url", "more"]
+    assert found.remarks == []
+    wrong = check(tmp_path / "t.jsonl", person="User ID", element="url")
+    assert wrong.people == 0
+    assert wrong.remarks == [
+        "The first lines have no name 'User ID', in these very letters, but 'user id', 'url', 'more'."
+    ]
+
+
 # Encodings
 
 

@@ -33,7 +33,7 @@ from dpdistinct.sources import (
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.duck import Relation, connect
 from dpdistinct.sources.frames import ArrowSource, PandasSource
-from dpdistinct.sources.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout
+from dpdistinct.sources.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout, look_at_names
 from dpdistinct.sources.spark import SparkSource
 from dpdistinct.sources.text import CsvFiles, JsonLines, TextSource, TextStream
 
@@ -127,7 +127,20 @@ def _check_text(
             raise
         query = replace(query, encoding=looks.looks_like)
         files = text_files(paths, suffix, query, resources)
-    return query, _read_text(files, query, sides, resources, looks)
+    found = _read_text(files, query, sides, resources, looks)
+    if isinstance(files, JsonLines):
+        _name(found, [*files.columns, *look_at_names(paths[0], query.encoding)], sides)
+    return query, found
+
+
+def _name(found: Found, names: list[str], sides: Sides) -> None:
+    """Tells the names of the first JSON lines: no header does, and a name that is nowhere is no error."""
+    found["columns"] = dict.fromkeys(names, "text")
+    for name in dict.fromkeys(name for side in sides for name in side if name not in names):
+        others = ", ".join(map(repr, names)) or "none"
+        found["remarks"].append(
+            f"The first lines have no name {name!r}, in these very letters, but {others}."
+        )
 
 
 def _read_text(

@@ -6,6 +6,7 @@ Everything here looks at rows, so nothing that answers privately may use it (tes
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from dataclasses import dataclass, replace
 
@@ -96,6 +97,18 @@ def look_at_layout(path: str, layout: Layout, encoding: str, asked: list[str], f
             if layout.delimiter is None and usual != first:
                 layout = replace(layout, delimiter=usual)
     return layout
+
+
+def look_at_names(path: str, encoding: str) -> list[str]:
+    """The names in the first JSON lines, in the order of their first use."""
+    names: dict[str, None] = {}
+    for line in _first_lines(path, encoding):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        names |= dict.fromkeys(found) if isinstance(found, dict) else {}
+    return list(names)
 
 
 def _first_lines(path: str, encoding: str) -> list[str]:
