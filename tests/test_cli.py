@@ -337,6 +337,20 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
     assert thousandths == 1 or chosen_margin(thousandths - 1) > margin
 
 
+def test_plan_by_group_has_the_margin_of_each_group_and_of_the_total(run: Run) -> None:
+    asked = ["plan", "--groups", "12", "--epsilon", "0.5", "--bound", "10"]
+    [row] = dpdistinct.plan_groups(groups=12, epsilon=0.5, bounds=[10])
+    assert json.loads(run(*asked, "--json").out) == [vars(row)]
+    shown = run(*asked).out
+    assert "limit per person" in shown
+    numbers = (row.bound, row.noise, row.fixed_margin, row.margin, row.total_margin)
+    assert re.search(r" +".join(f"{number:,}" for number in numbers), shown)
+    needed = json.loads(run(*asked, "--margin", row.margin, "--json").out)["epsilon"]["10"]
+    assert 0.49 < needed <= 0.5
+    assert "in each of 12 groups at a limit of 10" in run(*asked, "--margin", row.margin).out
+    assert refused(run("plan", "--groups", "1"), "groups must be how many there are, 2 to 1,048,576, got 1")
+
+
 def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
     assert refused(run("plan", "--bound", "0"), "each bound must lie in [1, 2**31]")
     assert refused(run("plan", "--margin", "5"), "margin must be at least 0 and needs a bound")

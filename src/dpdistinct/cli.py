@@ -256,7 +256,9 @@ guide_command(app)
 check_command(app, on_terminal)
 
 
-@app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
+@app.command(
+    epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05", "plan --groups 12")
+)
 def plan(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
@@ -269,6 +271,9 @@ def plan(
     margin: Annotated[
         int | None,
         typer.Option(help="Ask for the epsilon that gives a margin of at most this, at the limit --bound."),
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="For a count by group: how many groups the list has.", metavar="N")
     ] = None,
     as_json: Json = False,
 ) -> None:

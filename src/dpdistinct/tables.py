@@ -35,12 +35,13 @@ def fitted(table: Table, width: int) -> Table:
     if width_of(table) <= width:
         return table
     first, *numbers = table.columns
-    whole = max(_cells(table)[0])
-    for column in numbers:
-        column.width = max(map(cell_len, [*str(column.header).split(), *map(str, column.cells)]))
-    rest = width - sum(column.width + GAP for column in numbers if column.width is not None)
+    whole, *_ = map(max, _cells(table))
+    least = [max(map(cell_len, [*str(c.header).split(), *map(str, c.cells)])) for c in numbers]
+    rest = width - sum(least) - GAP * len(numbers)
     if rest >= min(whole, LEAST):
         first.width = min(whole, rest)
+        for column, cells in zip(numbers, least, strict=True):
+            column.width = cells + max(0, rest - whole) // len(numbers)
         return table
     heads, *rows = zip(*([column.header, *column.cells] for column in table.columns), strict=True)
     lines = [line for row in rows for line in (*zip(heads, row, strict=True), ("", ""))]

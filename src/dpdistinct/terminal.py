@@ -14,7 +14,7 @@ from dpdistinct.wording import odds, plain
 
 if TYPE_CHECKING:
     from dpdistinct.parameters import Parameters
-    from dpdistinct.report import Exploration, Plan
+    from dpdistinct.report import Exploration, GroupPlan, Plan
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -23,6 +23,8 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 LIMIT = "The limit per person is how many elements one person may account for (`bound` in JSON and Python)."
+
+PLANNED = ("limit per person", "noise (scale)", "margin, limit fixed", "margin, limit chosen")
 
 
 def print_plan(rows: list[Plan], parameters: Parameters) -> None:
@@ -34,7 +36,7 @@ def print_plan(rows: list[Plan], parameters: Parameters) -> None:
         "The limit is chosen privately, which is the default, or fixed by you (--mechanism fixed).\n"
     )
     print_table(
-        ("limit per person", "noise (scale)", "margin, limit fixed", "margin, limit chosen"),
+        PLANNED,
         [
             (f"{row.bound:,}", f"{row.noise:,.1f}", f"{row.margin:,}", f"{row.chosen_margin:,}")
             for row in rows
@@ -42,6 +44,37 @@ def print_plan(rows: list[Plan], parameters: Parameters) -> None:
     )
     say(
         "So an answer is about its margin too low, and what people hold above the limit is lost on top.\n"
+        f"epsilon {plain(epsilon)}: {odds(epsilon)}."
+    )
+
+
+def print_group_plan(rows: list[GroupPlan], parameters: Parameters, groups: int) -> None:
+    """The same for a count by group."""
+    epsilon = float(parameters.epsilon)
+    say(
+        "The limit per person is how many pairs of group and element one person may account for, in all "
+        f"{groups:,} groups together (`bound` in JSON and Python).\nEach answer is a noisy count minus a "
+        "margin for the noise. All of them and their total are at most the truth, together, with "
+        f"probability {float(1 - parameters.beta):.6g}.\n"
+        "The limit is chosen privately, which is the default, or fixed by you (--mechanism fixed).\n"
+    )
+    print_table(
+        (*PLANNED, "margin of the total"),
+        [
+            (
+                f"{row.bound:,}",
+                f"{row.noise:,.1f}",
+                f"{row.fixed_margin:,}",
+                f"{row.margin:,}",
+                f"{row.total_margin:,}",
+            )
+            for row in rows
+        ],
+    )
+    say(
+        "So a group with fewer elements than its margin is too small for an answer. What people hold above "
+        "the limit is lost on top. With --one-group-per-person every group chooses a limit of its own, "
+        "which makes margins a third larger.\n"
         f"epsilon {plain(epsilon)}: {odds(epsilon)}."
     )
 
