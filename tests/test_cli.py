@@ -738,6 +738,33 @@ def test_count_and_explore_by_group(run: Run) -> None:
     assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)
 
 
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        ('"Washington, DC",Boston', ["Washington, DC", "Boston"]),
+        (' DE , "FR", US', ["DE", "FR", "US"]),
+        ('"say ""hi""",x', ['say "hi"', "x"]),
+        ("a..b,c", ["a..b", "c"]),
+        ('"a..b"', ["a..b"]),
+    ],
+)
+def test_groups_are_one_line_of_csv(run: Run, written: str, labels: list[str]) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "land", "--groups", written, "--json"]
+    pl.read_csv("visits.csv", infer_schema=False).with_columns(land=pl.lit("x")).write_csv("visits.csv")
+    assert [row["group"] for row in json.loads(run("count", *by).out)["rows"]] == labels
+
+
+@pytest.mark.parametrize("written", ['"DE,FR', '"DE"x,FR', "DE\nFR"])
+def test_groups_that_are_no_line_of_csv_are_refused(run: Run, written: str) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "url", "--groups", written]
+    assert refused(run("count", *by), "groups must be one line of CSV", status=2)
+
+
+def test_a_range_without_every_is_told_what_a_range_is(run: Run) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "day", "--groups", "0001..9999"]
+    assert refused(run("count", *by), "a range of dates, first..last", "--every month", status=2)
+
+
 def test_a_large_epsilon_is_warned_of_in_one_line_and_answered(run: Run) -> None:
     outcome = run("count", "visits.csv", *ASKED, "--epsilon", "10")
     assert outcome.status == 0

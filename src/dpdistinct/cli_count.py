@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -108,7 +109,17 @@ def _groups(options: Options) -> Any:
 
 
 def _list(text: str) -> str | list[str]:
-    return text if ".." in text else [part.strip() for part in text.split(",")]
+    """A range, first..last; or labels as one line of CSV: one with a comma is quoted."""
+    if ".." in text and not set(',"') & set(text):
+        return text
+    try:
+        return [
+            part.strip() for line in csv.reader([text], skipinitialspace=True, strict=True) for part in line
+        ]
+    except csv.Error:
+        raise ParameterError(
+            """groups must be one line of CSV, each quote closed: --groups '"Washington, DC",Boston'"""
+        ) from None
 
 
 def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
