@@ -181,7 +181,8 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "groups": {"group_by": "land", "groups": ["DE", "FR"]},
     "groups in another order": {"group_by": "land", "groups": ["FR", "DE"]},
     "fewer groups": {"group_by": "land", "groups": ["DE"]},
-    "groups of another column": {"group_by": "URL", "groups": ["DE", "FR"]},
+    "groups of a column": {"element": ["URL", "land"], "group_by": "land", "groups": ["DE", "FR"]},
+    "groups of another column": {"element": ["URL", "land"], "group_by": "URL", "groups": ["DE", "FR"]},
     "one group for each person": {
         "group_by": "land",
         "groups": ["DE", "FR"],
