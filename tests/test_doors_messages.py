@@ -138,6 +138,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "Ledger.reopen": (book.reopen, {"dataset": "visits", "who": None}),
         "Ledger.raise_budget": (book.raise_budget, {"dataset": "visits", "budget": 20, "delta": 0}),
         "Ledger.series": (book.series, {"dataset": "visits", "name": "monthly"}),
+        "Ledger.begun_series": (book.begun_series, {"dataset": "visits"}),
         "Ledger.pay": (
             book.pay,
             {

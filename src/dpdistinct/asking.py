@@ -118,7 +118,9 @@ def _paid(
     if payment is None:
         return Answered(compute(parameters))
     if payment.series is not None:
-        payment = replace(payment, series=_series_of(payment.series, question, parameters))
+        named = _series_of(payment.series, question, parameters)
+        _refuse_other_series(payment, named)
+        payment = replace(payment, series=named)
     ledger, dataset, series = payment.ledger, payment.dataset, payment.series
 
     def draw() -> Release:
@@ -148,6 +150,34 @@ def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> s
     # Not the query, which may choose the month: its place is kept for series that have begun.
     columns = [question["person"], question["element"], None]
     return f"{name} {json.dumps(columns)} {parameters.method}"
+
+
+def _refuse_other_series(payment: Payment, asked: str) -> None:
+    """A known name with other columns or another method would silently begin another series."""
+    ledger, dataset, name = payment.ledger, payment.dataset, str(payment.series)
+    if ledger.series(dataset, asked) is not None:
+        return
+    ours = _compared(name, asked)
+    for begun in ledger.begun_series(dataset):
+        theirs = _compared(name, begun)
+        differ = [part for part, value in theirs.items() if value != ours[part]]
+        if differ:
+            from dpdistinct.ledger import RequestError
+
+            raise RequestError(
+                f"series {name!r} began with another {' and another '.join(differ)}, so this answer could "
+                "not be compared with it; choose another name for the series; nothing was spent"
+            )
+
+
+def _compared(name: str, series: str) -> dict[str, Any]:
+    """What `_series_of` put behind the name; nothing if it is not of this name."""
+    columns, _, method = series.removeprefix(f"{name} ").rpartition(" ")
+    try:
+        person, element, _ = json.loads(columns)
+    except (TypeError, ValueError):
+        return {}
+    return {"person": person, "element": element, "method": method}
 
 
 def pay_for(
