@@ -190,7 +190,9 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     Path("broken.parquet").write_bytes(Path("visits.parquet").read_bytes()[:-9])
     assert refused(run(command, "broken.parquet", *ASKED), "broken.parquet could not be read; is it complete")
     Path("visits.xlsx").write_bytes(b"PK")
-    assert refused(run(command, "visits.xlsx", *ASKED), "visits.xlsx has no known ending; use .csv")
+    assert refused(
+        run(command, "visits.xlsx", *ASKED), "visits.xlsx: spreadsheets are not read; save the sheet"
+    )
     assert refused(run(command, "visits", *ASKED), "no file matches visits")
     assert refused(run(command, ".", *ASKED, "--sql", "FROM dat"), "")
 

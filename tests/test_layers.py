@@ -19,7 +19,7 @@ LAYERS = [
     "resources streams parameters group_lists layout selection",
     "inversion privacy query ledger_input",
     "noise joint ledger_rows sources.values sources.columns sources.forms sources.blocks",
-    "sources.folders",
+    "sources.folders sources.places",
     "ledger_request ledger_store ledger_convert contributions",
     "curves ledger synthetic",
     "mechanisms groups",

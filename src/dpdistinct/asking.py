@@ -23,8 +23,9 @@ from dpdistinct.privacy import Cost
 from dpdistinct.query import Query
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
 from dpdistinct.resources import Resources
-from dpdistinct.sources import Source, open_source, paths_of
+from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
+from dpdistinct.sources.places import paths_of
 
 if TYPE_CHECKING:
     from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
