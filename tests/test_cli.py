@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import itertools
 import json
 import os
@@ -25,6 +26,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import cli, matching_curve, report
+from dpdistinct.cli_failure import PARAMETERS
 from dpdistinct.joint import kappa
 from dpdistinct.noise import laplace_margin
 
@@ -143,15 +145,15 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--beta", "95%"], "beta must be a number"),
     (["--method", "gredy"], "method must be one of matching, greedy, sampling, got 'gredy'"),
     (["--mechanism", "Sharp"], "mechanism must be one of joint,"),
-    (["--mechanism", "fixed"], 'mechanism "fixed" needs max_bound'),
-    (["--max-bound", "0"], "max_bound must lie in"),
-    (["--max-bound", "-5"], "max_bound must lie in"),
+    (["--mechanism", "fixed"], 'mechanism "fixed" needs --max-bound'),
+    (["--max-bound", "0"], "--max-bound must lie in"),
+    (["--max-bound", "-5"], "--max-bound must lie in"),
     (["--max-bound", "1.5"], "'--max-bound'"),
-    (["--max-bound", "99999999999999999999"], "max_bound must lie in"),
+    (["--max-bound", "99999999999999999999"], "--max-bound must lie in"),
     (["--threads", "0"], "threads must be an integer from 1 to 1024, got 0"),
     (["--threads", "all"], "'--threads'"),
-    (["--memory-limit", "much"], "memory_limit must be a size such as 500MB or 2GB, got 'much'"),
-    (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got 'nowhere'"),
+    (["--memory-limit", "much"], "--memory-limit must be a size such as 500MB or 2GB, got 'much'"),
+    (["--temp-directory", "nowhere"], "--temp-directory must be a folder to write to, got 'nowhere'"),
     (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
     (["--sql", "SELECT user FROM dta"], "Did you mean"),
     (["--ledger", "budget.db"], "ledger and dataset go together"),
@@ -164,6 +166,28 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
 @pytest.mark.parametrize(("options", "message"), BAD_PARAMETERS, ids=lambda value: " ".join(value)[:30])
 def test_a_bad_parameter_is_named_in_one_line(run: Run, options: list[str], message: str) -> None:
     assert refused(run("count", "visits.csv", *ASKED, *options), message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--group-by", "url", "--groups", "a"], "--group-by must not be the element"),
+        (["--data-name", "x"], "--data-name needs a ledger"),
+        (["--max-bound", "0"], "--max-bound must"),
+        (["--temp-directory", "nowhere"], "--temp-directory must"),
+        (["--one-group-per-person"], "--groups, --groups-file, --every, --delta and --one-group"),
+    ],
+)
+def test_options_are_named_as_they_are_typed(run: Run, options: list[str], message: str) -> None:
+    assert refused(run("count", "visits.csv", *ASKED, *options), f"dpdistinct: {message}", status=2)
+
+
+def test_every_option_of_several_words_is_known_and_names_of_the_data_are_left_alone(run: Run) -> None:
+    words = {name for name in inspect.signature(cli.count).parameters if "_" in name} - {"as_json"}
+    assert words == set(PARAMETERS)
+    asked = ["--person", "request_id", "--element", "url"]
+    assert refused(run("count", "visits.csv", *asked), "no column 'request_id'", status=3)
+    assert refused(run("count", "group_by", *ASKED), "no file matches group_by", status=3)
 
 
 def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
@@ -653,7 +677,7 @@ def test_a_disk_without_room_for_temporary_files_is_told_as_such(
         monkeypatch.setattr("dpdistinct.sources.duck.on_a_thread", fail)
         disk = ["--method", "greedy", "--memory-limit", "1GB"]
         outcome = run("count", "visits.csv", *ASKED, *disk)
-        assert refused(outcome, "no room is left for temporary files", "temp_directory", status=3)
+        assert refused(outcome, "no room is left for temporary files", "--temp-directory", status=3)
         assert "SECRET" not in outcome.err
 
 

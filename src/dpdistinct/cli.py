@@ -32,7 +32,7 @@ from dpdistinct.cli_common import (
     on_terminal,
     say,
 )
-from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, status_of
+from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
 from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, is_full_disk
@@ -346,7 +346,7 @@ def main() -> None:
         settings = {} if asks_about_us & set(arguments) else defaults()
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
-        fail(str(error), status_of(error))
+        fail(message_of(error), status_of(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         message = error.format_message().rstrip(".")

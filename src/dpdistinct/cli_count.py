@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpdistinct.ledger import Stored
 
 Options = dict[str, Any]
+NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
 def some(options: Options, *names: str) -> Options:
@@ -41,7 +42,7 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
         return _run_groups(options, about, *run, how)
     given = some(options, "groups", "groups_file", "every", "delta")
     if any(given.values()) or options["one_group_per_person"]:
-        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
+        raise ParameterError(NEED_GROUP_BY)
     data, numbers, means, payment = run
     asked = parameters.check_parameters(
         **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
@@ -56,7 +57,7 @@ def _run_groups(
     from dpdistinct import grouping
 
     if options["aim"] != "lower_bound" or options["series"] is not None:
-        raise ParameterError("aim and series do not apply to counts by group")
+        raise ParameterError("--aim and --series do not apply to counts by group")
     about = query.group_query(
         about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
     )
@@ -102,7 +103,7 @@ def _groups(options: Options) -> Any:
     if written == ["unknown"]:
         return "unknown"
     if len(written) != len(names):
-        raise ParameterError("groups must be given once for each --group-by, in the same order")
+        raise ParameterError("--groups must be given once for each --group-by, in the same order")
     if not all(part for text in written for part in (_list(text) or [""])):
         raise ParameterError("groups must not be empty: --groups DE,FR,US")
     return {name: _list(text) for name, text in zip(names, written, strict=True)}

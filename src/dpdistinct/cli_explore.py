@@ -10,7 +10,7 @@ import typer
 
 from dpdistinct import report
 from dpdistinct.cli_common import FILE_OPTIONS, say
-from dpdistinct.cli_count import Options, explore_groups, some
+from dpdistinct.cli_count import NEED_GROUP_BY, Options, explore_groups, some
 from dpdistinct.errors import ParameterError
 from dpdistinct.grouped_release import group_name, printable
 from dpdistinct.parameters import check_parameters
@@ -25,7 +25,7 @@ def run_explore(options: Options, progress: Any) -> None:
         _explore_by_group(options, progress)
         return
     if any(some(options, "groups", "groups_file", "every", "delta", "one_group_per_person").values()):
-        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
+        raise ParameterError(NEED_GROUP_BY)
     numbers = some(options, "epsilon", "beta")
     parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
     if options["plot"] is not None:
@@ -47,7 +47,7 @@ def run_explore(options: Options, progress: Any) -> None:
 
 def _explore_by_group(options: Options, progress: Any) -> None:
     if options["plot"] is not None:
-        raise ParameterError("plot does not apply to groups; the table shows them")
+        raise ParameterError("--plot does not apply to groups; the table shows them")
     with progress("reading"):
         found, labels = explore_groups(options)
     if options["as_json"]:
