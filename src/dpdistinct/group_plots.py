@@ -1,4 +1,4 @@
-"""A picture of a release by group. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+"""A picture of a release by group. Needs Matplotlib (pip install '.[plot]' in the clone)."""
 
 from __future__ import annotations
 

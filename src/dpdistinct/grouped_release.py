@@ -166,7 +166,7 @@ class GroupedRelease:
         return _library("pyarrow").table(self.columns())
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """A bar for each group, as a picture. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+        """A bar for each group, as a picture. Needs Matplotlib (pip install '.[plot]' in the clone)."""
         from dpdistinct.group_plots import plot_groups
 
         plot_groups(self, path)
