@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from dpdistinct.cli_common import wrapped
 from dpdistinct.grouped_release import GroupedRelease, GroupRow
 from dpdistinct.tables import new_table, text_of
+from dpdistinct.wording import over_lines
 
 LONG = "a label of sixty characters, which only differs in its end: "
 LABELS = ["DE", f"{LONG}1", f"{LONG}2", "日本国東京都渋谷区", "Cafe\u0301", "[bold]x", ":one:"]
@@ -88,3 +90,10 @@ def test_a_narrow_terminal_gets_every_digit_of_a_plan(columns: int, tmp_path: Pa
     assert max(map(cell_len, shown.split("\r\n"))) <= columns
     for number in ("1,000,000.0", "2,302,585", "2,491,551"):
         assert number in shown
+
+
+def test_a_command_to_copy_is_not_broken_in_two() -> None:
+    command = over_lines("dpdistinct count visits.csv --person user_id --element url --group-by country")
+    text = f"Some words before it that wrap.\n\nTo count:\n  {command}\n"
+    assert f"  {command}\n" in wrapped(text, 20)
+    assert wrapped(text, 20).startswith("Some words before it\nthat wrap.\n")

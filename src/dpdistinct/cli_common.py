@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -69,12 +70,17 @@ def terminal_width(*, err: bool = False) -> int | None:
 def wrapped(text: str, width: int) -> str:
     """The text without a word cut in two at the edge. Points of a list keep their indent.
 
+    A command stays as it is: in two lines without a backslash it could not be copied.
+
     >>> print(wrapped("- one two three", 10))
     - one two
       three
     """
     lines = []
     for line in text.split("\n"):
+        if re.match(" +(dpdistinct|--)", line):
+            lines.append(line)
+            continue
         indent = " " * (len(line) - len(line.lstrip(" -")))
         wrap = textwrap.TextWrapper(
             width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
