@@ -786,6 +786,15 @@ def test_groups_that_are_no_line_of_csv_are_refused(run: Run, written: str) -> N
     assert refused(run("count", *by), "groups must be one line of CSV", status=2)
 
 
+def test_periods_are_named_as_such(run: Run) -> None:
+    pl.read_csv("visits.csv").with_columns(day=pl.lit("2024-03-05")).write_csv("days.csv")
+    by = ["days.csv", *ASKED, "--group-by", "day", "--groups", "2024-01..2024-03", "--every", "month"]
+    assert run("explore", *by).out.split("\n")[1].startswith("month of day ")
+    shown = run("count", *by).out
+    assert shown.startswith("month of day ")
+    assert "distinct pairs of month of day and url" in shown
+
+
 def test_a_range_without_every_is_told_what_a_range_is(run: Run) -> None:
     by = ["visits.csv", *ASKED, "--group-by", "day", "--groups", "0001..9999"]
     assert refused(run("count", *by), "a range of dates, first..last", "--every month", status=2)

@@ -68,8 +68,8 @@ def _run_groups(
     return lambda: _print(release, paid, payment, options["as_json"])
 
 
-def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list[str]]:
-    """NOT private: what lies behind a count by group; and if that is nothing, labels that do occur."""
+def explore_groups(options: Options) -> tuple[query.Query, list[grouping.ExploredGroup], list[str]]:
+    """NOT private: the question, what lies behind it, and if that is nothing, labels that do occur."""
     from dpdistinct import grouping
 
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
@@ -86,8 +86,8 @@ def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     found = grouping.explore_groups(options["data"], about, asked, means)
     if not found or any(row.elements for row in found):  # none: unknown groups, all of them too small
-        return found, []
-    return found, grouping.some_labels(options["data"], about, means)
+        return about, found, []
+    return about, found, grouping.some_labels(options["data"], about, means)
 
 
 def _groups(options: Options) -> Any:

@@ -12,7 +12,7 @@ from dpdistinct import report
 from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.cli_count import NEED_GROUP_BY, Options, explore_groups, some
 from dpdistinct.errors import ParameterError
-from dpdistinct.grouped_release import group_name, printable
+from dpdistinct.grouped_release import group_heads, group_name, printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read
@@ -49,13 +49,18 @@ def _explore_by_group(options: Options, progress: Any) -> None:
     if options["plot"] is not None:
         raise ParameterError("--plot does not apply to groups; the table shows them")
     with progress("reading"):
-        found, labels = explore_groups(options)
+        about, found, labels = explore_groups(options)
     if options["as_json"]:
         typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
     say(report.NOT_PRIVATE)
     print_table(
-        (", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)"),
+        (
+            ", ".join(group_heads(about.group_by, about.periods)),
+            "elements",
+            "at least (median)",
+            "noisy count (median)",
+        ),
         [
             (group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
             for row in found

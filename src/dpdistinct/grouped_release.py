@@ -88,9 +88,7 @@ class GroupedRelease:
     @property
     def heads(self) -> list[str]:
         """What the groups are, by column: country, month of timestamp."""
-        every = self.every or (None,) * len(self.group_by)
-        pairs = zip(self.group_by, every, strict=True)
-        return [f"{period} of {name}" if period else name for name, period in pairs]
+        return group_heads(self.group_by, self.every or (None,) * len(self.group_by))
 
     @property
     def too_small(self) -> list[GroupRow]:
@@ -287,6 +285,16 @@ class GroupedRelease:
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
+    """What the groups are, by column.
+
+    >>> group_heads(["country", "day"], [None, "month"])
+    ['country', 'month of day']
+    """
+    pairs = zip(group_by, every, strict=True)
+    return [f"{period} of {name}" if period else name for name, period in pairs]
 
 
 def group_name(group: Value | tuple[Value, ...]) -> str:
