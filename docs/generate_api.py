@@ -21,7 +21,7 @@ Only a `Release` and a `GroupedRelease` may be published; whatever else is exact
 SECTIONS = {
     "One private answer": ["count_distinct", "Release"],
     "By group": ["count_distinct_by", "GroupedRelease"],
-    "Before data is touched": ["guide", "Guide", "plan", "Plan"],
+    "Before data is touched": ["guide", "Guide", "plan", "Plan", "plan_groups"],
     "A budget": ["Ledger", "Cost"],
     "The parts": [
         "read",

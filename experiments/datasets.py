@@ -218,7 +218,7 @@ def generate_tpch() -> Path:
         return TPCH_DATA
     generator = Path(sys.executable).with_name("tpchgen-cli")
     if not generator.exists():
-        raise NotAtHand("tpchgen-cli (pip install 'dpdistinct[experiments]'), for TPC-H")
+        raise NotAtHand("tpchgen-cli (pip install '.[experiments]' in the clone), for TPC-H")
     partial = TPCH_DATA.with_name(TPCH_DATA.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -127,6 +128,18 @@ def test_json_lines_are_checked(tmp_path: Path) -> None:
     assert (found.people, found.elements, found.pairs) == (1, 1, 1)
 
 
+def test_names_of_json_lines_are_shown_to_choose_from(tmp_path: Path) -> None:
+    lines = ['{"user id": "a", "url": 1}', "[1]", "{", '{"user id": "b", "more": {"x": 1}}']
+    found = check(write(tmp_path, "\n".join([*lines, ""]), "t.jsonl"))
+    assert list(found.columns) == ["user id", "url", "more"]
+    assert found.remarks == []
+    wrong = check(tmp_path / "t.jsonl", person="User ID", element="url")
+    assert wrong.people == 0
+    assert wrong.remarks == [
+        "The first lines have no name 'User ID', in these very letters, but 'user id', 'url', 'more'."
+    ]
+
+
 # Encodings
 
 
@@ -202,7 +215,19 @@ def test_a_header_that_looks_like_a_comment_is_one_where_its_names_are_asked_for
 
 def test_an_excel_file_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="looks like an Excel or ZIP file; save the rows as CSV"):
-        check(write(tmp_path, b"PK\x03\x04...", "visits.xlsx"))
+        check(write(tmp_path, b"PK\x03\x04...", "visits.dat"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.dat"])
+def test_what_is_no_text_is_told_so_and_not_shown(name: str, tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).bytes(3000)
+    with pytest.raises(FileError, match=f"{name} does not look like text; if it is packed"):
+        check(write(tmp_path, noise, name))
+
+
+def test_control_characters_as_delimiters_are_text(tmp_path: Path) -> None:
+    found = check(write(tmp_path, "person\x01element\x02\na\x01x\x02\n"), delimiter="\x01")
+    assert list(found.columns) == ["person", "element\x02"]
 
 
 def test_without_columns_it_shows_those_to_choose_from(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import itertools
 import json
 import os
@@ -25,6 +26,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import cli, matching_curve, report
+from dpdistinct.cli_failure import PARAMETERS
 from dpdistinct.joint import kappa
 from dpdistinct.noise import laplace_margin
 
@@ -143,15 +145,15 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
     (["--beta", "95%"], "beta must be a number"),
     (["--method", "gredy"], "method must be one of matching, greedy, sampling, got 'gredy'"),
     (["--mechanism", "Sharp"], "mechanism must be one of joint,"),
-    (["--mechanism", "fixed"], 'mechanism "fixed" needs max_bound'),
-    (["--max-bound", "0"], "max_bound must lie in"),
-    (["--max-bound", "-5"], "max_bound must lie in"),
+    (["--mechanism", "fixed"], 'mechanism "fixed" needs --max-bound'),
+    (["--max-bound", "0"], "--max-bound must lie in"),
+    (["--max-bound", "-5"], "--max-bound must lie in"),
     (["--max-bound", "1.5"], "'--max-bound'"),
-    (["--max-bound", "99999999999999999999"], "max_bound must lie in"),
+    (["--max-bound", "99999999999999999999"], "--max-bound must lie in"),
     (["--threads", "0"], "threads must be an integer from 1 to 1024, got 0"),
     (["--threads", "all"], "'--threads'"),
-    (["--memory-limit", "much"], "memory_limit must be a size such as 500MB or 2GB, got 'much'"),
-    (["--temp-directory", "nowhere"], "temp_directory must be a folder to write to, got 'nowhere'"),
+    (["--memory-limit", "much"], "--memory-limit must be a size such as 500MB or 2GB, got 'much'"),
+    (["--temp-directory", "nowhere"], "--temp-directory must be a folder to write to, got 'nowhere'"),
     (["--sql", "DELETE FROM data"], "sql must be one SELECT"),
     (["--sql", "SELECT user FROM dta"], "Did you mean"),
     (["--ledger", "budget.db"], "ledger and dataset go together"),
@@ -164,6 +166,28 @@ BAD_PARAMETERS: list[tuple[list[str], str]] = [
 @pytest.mark.parametrize(("options", "message"), BAD_PARAMETERS, ids=lambda value: " ".join(value)[:30])
 def test_a_bad_parameter_is_named_in_one_line(run: Run, options: list[str], message: str) -> None:
     assert refused(run("count", "visits.csv", *ASKED, *options), message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--group-by", "url", "--groups", "a"], "--group-by must not be the element"),
+        (["--data-name", "x"], "--data-name needs a ledger"),
+        (["--max-bound", "0"], "--max-bound must"),
+        (["--temp-directory", "nowhere"], "--temp-directory must"),
+        (["--one-group-per-person"], "--groups, --groups-file, --every, --delta and --one-group"),
+    ],
+)
+def test_options_are_named_as_they_are_typed(run: Run, options: list[str], message: str) -> None:
+    assert refused(run("count", "visits.csv", *ASKED, *options), f"dpdistinct: {message}", status=2)
+
+
+def test_every_option_of_several_words_is_known_and_names_of_the_data_are_left_alone(run: Run) -> None:
+    words = {name for name in inspect.signature(cli.count).parameters if "_" in name} - {"as_json"}
+    assert words == set(PARAMETERS)
+    asked = ["--person", "request_id", "--element", "url"]
+    assert refused(run("count", "visits.csv", *asked), "no column 'request_id'", status=3)
+    assert refused(run("count", "group_by", *ASKED), "no file matches group_by", status=3)
 
 
 def test_parameters_are_checked_before_the_file_is_touched(run: Run) -> None:
@@ -190,7 +214,9 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     Path("broken.parquet").write_bytes(Path("visits.parquet").read_bytes()[:-9])
     assert refused(run(command, "broken.parquet", *ASKED), "broken.parquet could not be read; is it complete")
     Path("visits.xlsx").write_bytes(b"PK")
-    assert refused(run(command, "visits.xlsx", *ASKED), "visits.xlsx has no known ending; use .csv")
+    assert refused(
+        run(command, "visits.xlsx", *ASKED), "visits.xlsx: spreadsheets are not read; save the sheet"
+    )
     assert refused(run(command, "visits", *ASKED), "no file matches visits")
     assert refused(run(command, ".", *ASKED, "--sql", "FROM dat"), "")
 
@@ -335,6 +361,20 @@ def test_plan_finds_the_least_epsilon_for_a_margin(run: Run, margin: int, bound:
     thousandths = round(1000 * epsilon)
     assert chosen_margin(thousandths) <= margin
     assert thousandths == 1 or chosen_margin(thousandths - 1) > margin
+
+
+def test_plan_by_group_has_the_margin_of_each_group_and_of_the_total(run: Run) -> None:
+    asked = ["plan", "--groups", "12", "--epsilon", "0.5", "--bound", "10"]
+    [row] = dpdistinct.plan_groups(groups=12, epsilon=0.5, bounds=[10])
+    assert json.loads(run(*asked, "--json").out) == [vars(row)]
+    shown = run(*asked).out
+    assert "limit per person" in shown
+    numbers = (row.bound, row.noise, row.fixed_margin, row.margin, row.total_margin)
+    assert re.search(r" +".join(f"{number:,}" for number in numbers), shown)
+    needed = json.loads(run(*asked, "--margin", row.margin, "--json").out)["epsilon"]["10"]
+    assert 0.49 < needed <= 0.5
+    assert "in each of 12 groups at a limit of 10" in run(*asked, "--margin", row.margin).out
+    assert refused(run("plan", "--groups", "1"), "groups must be how many there are, 2 to 1,048,576, got 1")
 
 
 def test_plan_refuses_what_makes_no_sense(run: Run) -> None:
@@ -582,6 +622,22 @@ def test_ctrl_c_is_one_line_and_status_130(folder: Path, terminal: bool) -> None
     assert (outcome.status, outcome.out) == (130, "")
 
 
+def test_ctrl_c_with_a_ledger_says_that_asking_again_is_not_debited_again(folder: Path) -> None:
+    create = ["ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1"]
+    subprocess.run([*COMMAND, *create], cwd=folder, check=True, capture_output=True)
+    asked = ["count", "visits.csv", *ASKED, "--sql", ENDLESS, "--ledger", "budget.db", "--dataset", "visits"]
+    message = "interrupted; the ledger never debits the same request twice, so ask again"
+    outcome = on_a_terminal([*asked, "--json"], folder, interrupt_at=b"reading, ")
+    assert json.loads(outcome.err.rpartition("\r\x1b[K")[2]) == {
+        "error": message,
+        "kind": "interrupted",
+        "status": 130,
+    }
+    again = on_a_terminal(asked, folder, interrupt_at=b"reading, ")  # of 1, 1 is spent: it would be refused
+    assert again.err.endswith(f"dpdistinct: {message}\r\n")
+    assert (outcome.status, outcome.out) == (again.status, again.out) == (130, "")
+
+
 @pytest.mark.parametrize(
     "arguments", [["count", "visits.csv", *ASKED], ["plan"], ["--help"]], ids=lambda a: a[0]
 )
@@ -621,7 +677,7 @@ def test_a_disk_without_room_for_temporary_files_is_told_as_such(
         monkeypatch.setattr("dpdistinct.sources.duck.on_a_thread", fail)
         disk = ["--method", "greedy", "--memory-limit", "1GB"]
         outcome = run("count", "visits.csv", *ASKED, *disk)
-        assert refused(outcome, "no room is left for temporary files", "temp_directory", status=3)
+        assert refused(outcome, "no room is left for temporary files", "--temp-directory", status=3)
         assert "SECRET" not in outcome.err
 
 
@@ -706,6 +762,42 @@ def test_count_and_explore_by_group(run: Run) -> None:
     assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
     assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
     assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)
+
+
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        ('"Washington, DC",Boston', ["Washington, DC", "Boston"]),
+        (' DE , "FR", US', ["DE", "FR", "US"]),
+        ('"say ""hi""",x', ['say "hi"', "x"]),
+        ("a..b,c", ["a..b", "c"]),
+        ('"a..b"', ["a..b"]),
+    ],
+)
+def test_groups_are_one_line_of_csv(run: Run, written: str, labels: list[str]) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "land", "--groups", written, "--json"]
+    pl.read_csv("visits.csv", infer_schema=False).with_columns(land=pl.lit("x")).write_csv("visits.csv")
+    assert [row["group"] for row in json.loads(run("count", *by).out)["rows"]] == labels
+
+
+@pytest.mark.parametrize("written", ['"DE,FR', '"DE"x,FR', "DE\nFR"])
+def test_groups_that_are_no_line_of_csv_are_refused(run: Run, written: str) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "url", "--groups", written]
+    assert refused(run("count", *by), "groups must be one line of CSV", status=2)
+
+
+def test_periods_are_named_as_such(run: Run) -> None:
+    pl.read_csv("visits.csv").with_columns(day=pl.lit("2024-03-05")).write_csv("days.csv")
+    by = ["days.csv", *ASKED, "--group-by", "day", "--groups", "2024-01..2024-03", "--every", "month"]
+    assert run("explore", *by).out.split("\n")[1].startswith("month of day ")
+    shown = run("count", *by).out
+    assert shown.startswith("month of day ")
+    assert "distinct pairs of month of day and url" in shown
+
+
+def test_a_range_without_every_is_told_what_a_range_is(run: Run) -> None:
+    by = ["visits.csv", *ASKED, "--group-by", "day", "--groups", "0001..9999"]
+    assert refused(run("count", *by), "a range of dates, first..last", "--every month", status=2)
 
 
 def test_a_large_epsilon_is_warned_of_in_one_line_and_answered(run: Run) -> None:

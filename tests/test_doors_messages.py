@@ -114,6 +114,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "check": (dpdistinct.check, READ | LIMITS),
         "guide": (dpdistinct.guide, GUIDE),
         "plan": (dpdistinct.plan, {"epsilon": 1, "beta": 0.05, "bounds": [1, 10]}),
+        "plan_groups": (dpdistinct.plan_groups, {"groups": 12, "epsilon": 1, "beta": 0.05, "bounds": [1]}),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (
             Contributions.from_pairs,
@@ -137,6 +138,7 @@ def calls(folder: Path) -> dict[str, Call]:
         "Ledger.reopen": (book.reopen, {"dataset": "visits", "who": None}),
         "Ledger.raise_budget": (book.raise_budget, {"dataset": "visits", "budget": 20, "delta": 0}),
         "Ledger.series": (book.series, {"dataset": "visits", "name": "monthly"}),
+        "Ledger.begun_series": (book.begun_series, {"dataset": "visits"}),
         "Ledger.pay": (
             book.pay,
             {

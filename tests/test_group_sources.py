@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +300,25 @@ def test_labels_of_any_text_are_found_in_every_table(many: bool, tmp_path: Path)
         release = count_distinct_by(data, **SIDES, **asked, **EXACT)
         found = {row.group: row.estimate for row in release.rows}
         assert {label: found[label] for label in there} == {label: truth.get(label, 0) for label in there}
+
+
+ONE_SIDE = {
+    "element": "every group would have one element",
+    "person": "every group would be about one person",
+}
+
+
+@pytest.mark.parametrize("side", ONE_SIDE)
+def test_groups_that_are_the_element_or_the_person_are_refused(side: str) -> None:
+    frame = pl.DataFrame({"who": [1, 2], "site": ["x", "y"], "day": ["2024-01-01", "2024-01-02"]})
+    sides: dict[str, Any] = {"person": "who", "element": "site"}
+    name = sides[side]
+    asked = partial(count_distinct_by, frame)
+    for group_by in (name.upper(), ["day", name]):
+        with pytest.raises(ParameterError, match=f"group_by must not be the {side}: {ONE_SIDE[side]}"):
+            asked(**sides, group_by=group_by, groups="unknown", delta=1e-6)
+    # One of several columns is a group like any other, and a month has many days.
+    both = sides | {side: [name, "day"]}
+    assert asked(**both, group_by="day", groups=["2024-01-01"]).rows[0].group == "2024-01-01"
+    by_month = asked(**sides | {side: "day"}, group_by="day", groups="2024-01..2024-02", every="month")
+    assert [row.group for row in by_month.rows] == ["2024-01", "2024-02"]

@@ -91,11 +91,15 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: b
     for how in (
         {"group_by": "country", "groups": LISTED},
         {"group_by": ["country", "day"], "groups": {"country": LISTED, "day": LISTED[:5]}},
-        {"group_by": ["user", "site"], "groups": {"user": ["u1", "u2", "u500"], "site": ["s", "t"]}},
     ):
         (ours,), theirs = both_ways(path, question(**how))
         assert ours == theirs
         assert ours
+    sides = check_query(person=["user", "day"], element=["site", "day"])
+    listed = {"user": ["u1", "u2", "u500"], "site": ["s", "t"]}
+    (ours,), theirs = both_ways(path, group_query(sides, group_by=["user", "site"], groups=listed))
+    assert ours == theirs
+    assert ours
 
 
 def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_json(tmp_path: Path) -> None:

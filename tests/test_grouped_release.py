@@ -13,11 +13,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpdistinct import DpdistinctError, InputError, ParameterError, greedy_curve, matching_curve
+from dpdistinct import (
+    DpdistinctError,
+    InputError,
+    ParameterError,
+    count_distinct_by,
+    greedy_curve,
+    matching_curve,
+)
 from dpdistinct.group_mechanisms import check_group_parameters, count_groups, count_single_groups
 from dpdistinct.grouped_release import GroupedRelease, GroupRow, release_groups
 from dpdistinct.groups import UNKNOWN_BITS, first_basis, grouped_greedy_curve, grouped_greedy_curve_of_parts
@@ -274,6 +282,25 @@ def test_limits_that_differ_a_total_of_0_and_no_group_at_all_are_said() -> None:
     )
 
 
+def test_a_period_is_named_wherever_the_groups_are(tmp_path: Path) -> None:
+    rows = duckdb.sql(
+        "SELECT i % 500 AS who, i AS page, ['DE', 'FR'][i % 2 + 1] AS land, TIMESTAMP '2024-03-05' AS time "
+        "FROM range(5000) t(i)"
+    )
+    asked: dict[str, Any] = {"person": "who", "element": "page", "every": "month"}
+    both: dict[str, Any] = {"land": ["DE", "FR"], "time": "2024-03..2024-04"}
+    found = count_distinct_by(rows, **asked, group_by=["land", "time"], groups=both)
+    assert "distinct pairs of land, month of time and page in 4 groups" in found.sentence()
+    assert str(found).startswith("land, month of time ")
+    assert "<th>land</th><th>month of time</th>" in found._repr_html_()
+    assert list(found.columns())[:2] == ["land", "time"]
+    assert GroupedRelease.from_dict(json.loads(found.to_json())) == found
+    unknown = count_distinct_by(rows, **asked, group_by="time", groups="unknown", delta=1e-6)
+    assert '1 group of month of time. Each number under "at least"' in unknown.sentence()
+    before = {name: value for name, value in SHOWN.to_dict().items() if name != "every"}
+    assert GroupedRelease.from_dict(before) == SHOWN  # as a ledger has it from before there was this field
+
+
 def test_a_long_table_is_cut_on_the_terminal_and_nowhere_else() -> None:
     rows = tuple(GroupRow(i, 5, 9, 1) for i in range(1000))
     found = GroupedRelease(**{**vars(SHOWN), "rows": rows})
@@ -295,7 +322,7 @@ def test_every_form_has_the_same_rows(tmp_path: Path) -> None:
     assert SHOWN.to_arrow().to_pydict() == columns
     assert SHOWN.to_csv(tmp_path / "x.csv") is None
     assert (tmp_path / "x.csv").read_text() == SHOWN.to_csv()
-    assert SHOWN.to_dict() == json.loads(SHOWN.to_json()) | {"group_by": ("country",)}
+    assert SHOWN.to_dict() == json.loads(SHOWN.to_json()) | {"group_by": ("country",), "every": ()}
     assert GroupedRelease.from_dict(json.loads(SHOWN.to_json())) == SHOWN
 
 

@@ -21,6 +21,7 @@ from dpdistinct import (
     Contributions,
     Ledger,
     RequestError,
+    asking,
     cli,
     count_distinct,
     count_distinct_by,
@@ -181,7 +182,8 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "groups": {"group_by": "land", "groups": ["DE", "FR"]},
     "groups in another order": {"group_by": "land", "groups": ["FR", "DE"]},
     "fewer groups": {"group_by": "land", "groups": ["DE"]},
-    "groups of another column": {"group_by": "URL", "groups": ["DE", "FR"]},
+    "groups of a column": {"element": ["URL", "land"], "group_by": "land", "groups": ["DE", "FR"]},
+    "groups of another column": {"element": ["URL", "land"], "group_by": "URL", "groups": ["DE", "FR"]},
     "one group for each person": {
         "group_by": "land",
         "groups": ["DE", "FR"],
@@ -267,6 +269,33 @@ def test_a_series_may_choose_each_month_by_a_query_of_its_own(folder: Path) -> N
     )
     assert (first.mechanism, second.mechanism) == ("joint", "fixed")
     assert first.bound == second.bound
-    other = by_python(method="greedy", series="monthly", request_id="greedy")
-    assert other.mechanism == "joint"  # another method begins a series of its own
-    assert asked() == 3
+    assert asked() == 2
+
+
+def test_a_series_with_other_columns_or_another_method_is_refused(folder: Path) -> None:
+    by_python(series="monthly", request_id="1")
+    for other, named in (
+        ({"method": "greedy"}, "another method,"),
+        ({"element": "land"}, "another element,"),
+        ({"person": "URL", "element": "User"}, "another person and another element,"),
+    ):
+        with pytest.raises(RequestError, match=f"series 'monthly' began with {named}.*nothing was spent"):
+            by_python(series="monthly", request_id="2", **other)
+    assert asked() == 1
+    for name in ("month", "monthly 2", "monthly [["):
+        assert by_python(series=name, method="greedy").mechanism == "joint"
+    assert by_python(series="monthly", request_id="2").mechanism == "fixed"
+    assert asked() == 5
+
+
+def test_a_name_that_has_begun_two_series_goes_on_with_both(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_python(series="monthly", request_id="1")
+    with monkeypatch.context() as before:  # as ledgers have it that are older than the refusal
+        before.setattr(asking, "_refuse_other_series", lambda payment, asked: None)
+        by_python(series="monthly", request_id="1", method="greedy")
+    for method in ("matching", "greedy"):
+        assert by_python(series="monthly", request_id="2", method=method).mechanism == "fixed"
+    with pytest.raises(RequestError, match="began with another method"):
+        by_python(series="monthly", request_id="2", method="sampling")

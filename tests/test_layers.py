@@ -15,11 +15,11 @@ LONGEST = 400
 
 # From the bottom to the top: a module may import what stands in a line above its own, or beside it.
 LAYERS = [
-    "errors digits hull wording",
+    "errors digits hull wording tables",
     "resources streams parameters group_lists layout selection",
     "inversion privacy query ledger_input",
     "noise joint ledger_rows sources.values sources.columns sources.forms sources.blocks",
-    "sources.folders",
+    "sources.folders sources.places",
     "ledger_request ledger_store ledger_convert contributions",
     "curves ledger synthetic",
     "mechanisms groups",

@@ -6,6 +6,7 @@ import csv
 import gzip
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -343,3 +344,24 @@ def test_matching_is_the_same_for_numbers_as_text_and_as_integers(tmp_path: Path
     pq.write_table(table, tmp_path / "t.parquet")
     curves = [matching_curve(read(tmp_path / name, **SIDES)) for name in ("t.csv", "t.parquet")]
     assert curves[0].values(60).tolist() == curves[1].values(60).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("visits.xlsx", "visits.xlsx: spreadsheets are not read; save the sheet with the rows as CSV"),
+        ("visits.ODS", "visits.ODS: spreadsheets are not read"),
+        (
+            "visits.csv.zip",
+            "visits.csv.zip is packed; unpack it first, or compress the rows alone as .csv.gz",
+        ),
+        ("visits.tar.gz", "visits.tar.gz is packed; unpack it first"),
+    ],
+)
+def test_an_ending_that_is_not_read_comes_with_the_way_out(name: str, way_out: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("person,element\na,x\n")  # the name tells, whatever is in it
+    for look in (read, dpdistinct.check):
+        with pytest.raises(FileError, match=re.escape(way_out)):
+            look(tmp_path / name, **SIDES)
+        if not name.endswith(".gz"):
+            assert look(tmp_path / name, **SIDES, format="csv").people == 1

@@ -97,7 +97,7 @@ def test_contributions_show_nothing_in_a_notebook() -> None:
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"pip install 'dpdistinct\[plot\]'$"):
+    with pytest.raises(InputError, match=r"pip install '\.\[plot\]' in the clone$"):
         check_plot_path(tmp_path / "out.png")
 
 
@@ -107,3 +107,17 @@ def test_no_display_is_needed_and_no_state_is_left() -> None:
         "dpdistinct.plots.check_plot_path('x.png'); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_path_that_is_none_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"plot must be the path of a file, such as out\.png, got None"):
+        exploration(1, 1).plot(None)  # type: ignore[arg-type]
+
+
+def test_every_hint_installs_from_the_clone_as_the_readme_does() -> None:
+    root = Path(__file__).parent.parent
+    assert "pip install '.[plot,postgresql,spark]' in the clone" in (root / "README.md").read_text().replace(
+        "`", ""
+    )
+    for path in (root / "src").rglob("*.py"):
+        assert "pip install 'dpdistinct" not in path.read_text(), path

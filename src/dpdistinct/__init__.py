@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
     from dpdistinct.release import Release
-    from dpdistinct.report import plan
+    from dpdistinct.report import plan, plan_groups
     from dpdistinct.wording import PrivacyWarning
 
 __version__ = "0.1.0"
@@ -40,7 +40,7 @@ _HOMES = {
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
     "release": ("Release",),
-    "report": ("plan",),
+    "report": ("plan", "plan_groups"),
     "wording": ("PrivacyWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -72,6 +72,7 @@ __all__ = [
     "make_count_distinct",
     "matching_curve",
     "plan",
+    "plan_groups",
     "read",
     "sampling_curve",
 ]

@@ -43,9 +43,20 @@ def main() -> NoReturn:
             raise
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
-    print("dpdistinct: interrupted", file=sys.stderr)
+    status = 128 + (received[0] if received else signal.SIGINT)
+    print(interrupted(sys.argv, status), file=sys.stderr)
     sys.stderr.flush()
-    os._exit(128 + (received[0] if received else signal.SIGINT))  # nothing is left to wait for
+    os._exit(status)  # nothing is left to wait for
+
+
+def interrupted(arguments: list[str], status: int) -> str:
+    """The one line that is left to say. Written by hand: an import might have been what was interrupted."""
+    message = "interrupted"
+    if any(word.startswith("--dataset") for word in arguments):
+        message += "; the ledger never debits the same request twice, so ask again"
+    if "--json" in arguments:
+        return f'{{"error": "{message}", "kind": "interrupted", "status": {status}}}'
+    return f"dpdistinct: {message}"
 
 
 def leave(ended: SystemExit) -> NoReturn:

@@ -23,8 +23,9 @@ from dpdistinct.privacy import Cost
 from dpdistinct.query import Query
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
 from dpdistinct.resources import Resources
-from dpdistinct.sources import Source, open_source, paths_of
+from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
+from dpdistinct.sources.places import paths_of
 
 if TYPE_CHECKING:
     from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
@@ -118,7 +119,9 @@ def _paid(
     if payment is None:
         return Answered(compute(parameters))
     if payment.series is not None:
-        payment = replace(payment, series=_series_of(payment.series, question, parameters))
+        named = _series_of(payment.series, question, parameters)
+        _refuse_other_series(payment, named)
+        payment = replace(payment, series=named)
     ledger, dataset, series = payment.ledger, payment.dataset, payment.series
 
     def draw() -> Release:
@@ -148,6 +151,34 @@ def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> s
     # Not the query, which may choose the month: its place is kept for series that have begun.
     columns = [question["person"], question["element"], None]
     return f"{name} {json.dumps(columns)} {parameters.method}"
+
+
+def _refuse_other_series(payment: Payment, asked: str) -> None:
+    """A known name with other columns or another method would silently begin another series."""
+    ledger, dataset, name = payment.ledger, payment.dataset, str(payment.series)
+    if ledger.series(dataset, asked) is not None:
+        return
+    ours = _compared(name, asked)
+    for begun in ledger.begun_series(dataset):
+        theirs = _compared(name, begun)
+        differ = [part for part, value in theirs.items() if value != ours[part]]
+        if differ:
+            from dpdistinct.ledger import RequestError
+
+            raise RequestError(
+                f"series {name!r} began with another {' and another '.join(differ)}, so this answer could "
+                "not be compared with it; choose another name for the series; nothing was spent"
+            )
+
+
+def _compared(name: str, series: str) -> dict[str, Any]:
+    """What `_series_of` put behind the name; nothing if it is not of this name."""
+    columns, _, method = series.removeprefix(f"{name} ").rpartition(" ")
+    try:
+        person, element, _ = json.loads(columns)
+    except (TypeError, ValueError):
+        return {}
+    return {"person": person, "element": element, "method": method}
 
 
 def pay_for(

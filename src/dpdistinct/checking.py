@@ -16,24 +16,23 @@ from dpdistinct import _core
 from dpdistinct.check_result import Check
 from dpdistinct.check_rows import Found, Rows, Sides
 from dpdistinct.contributions import Contributions
-from dpdistinct.errors import ColumnError, InputError, ParameterError, without_context
+from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, file_name, without_context
 from dpdistinct.layout import Format, Layout
 from dpdistinct.query import Columns, Query, check_query
 from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import (
-    CSV_SUFFIXES,
-    DATABASE_SUFFIXES,
-    JSON_LINES_SUFFIXES,
-    kind_of,
-    open_source,
-    paths_of,
-    suffix_of,
-    text_files,
-)
+from dpdistinct.sources import kind_of, open_source, text_files
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.duck import Relation, connect
 from dpdistinct.sources.frames import ArrowSource, PandasSource
-from dpdistinct.sources.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout
+from dpdistinct.sources.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout, look_at_names
+from dpdistinct.sources.places import (
+    CSV_SUFFIXES,
+    DATABASE_SUFFIXES,
+    JSON_LINES_SUFFIXES,
+    paths_of,
+    refuse_ending,
+    suffix_of,
+)
 from dpdistinct.sources.spark import SparkSource
 from dpdistinct.sources.text import CsvFiles, JsonLines, TextSource, TextStream
 
@@ -103,6 +102,7 @@ def _with_format(paths: list[str], layout: Layout) -> Layout:
     known = {*CSV_SUFFIXES, *JSON_LINES_SUFFIXES, *DATABASE_SUFFIXES, ".parquet", ".json"}
     if layout.format is not None or suffix_of(paths[0]) in known:
         return layout
+    refuse_ending(paths[0])
     return replace(layout, format=look_at_format(paths[0]))
 
 
@@ -114,6 +114,11 @@ def _check_text(
 ) -> tuple[Query, Found]:
     """The question as it should be asked, and what was found."""
     looks = look_at_bytes(paths)
+    if not looks.is_text:
+        raise FileError(
+            f"{file_name(paths[0])} does not look like text; if it is packed, a spreadsheet or of another "
+            "program, unpack it or save the rows as CSV first"
+        )
     if encoding is None and looks.looks_like == "utf-16":
         query = replace(query, encoding="utf-16")
     if suffix in CSV_SUFFIXES:
@@ -127,7 +132,20 @@ def _check_text(
             raise
         query = replace(query, encoding=looks.looks_like)
         files = text_files(paths, suffix, query, resources)
-    return query, _read_text(files, query, sides, resources, looks)
+    found = _read_text(files, query, sides, resources, looks)
+    if isinstance(files, JsonLines):
+        _name(found, [*files.columns, *look_at_names(paths[0], query.encoding)], sides)
+    return query, found
+
+
+def _name(found: Found, names: list[str], sides: Sides) -> None:
+    """Tells the names of the first JSON lines: no header does, and a name that is nowhere is no error."""
+    found["columns"] = dict.fromkeys(names, "text")
+    for name in dict.fromkeys(name for side in sides for name in side if name not in names):
+        others = ", ".join(map(repr, names)) or "none"
+        found["remarks"].append(
+            f"The first lines have no name {name!r}, in these very letters, but {others}."
+        )
 
 
 def _read_text(

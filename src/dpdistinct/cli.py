@@ -32,7 +32,7 @@ from dpdistinct.cli_common import (
     on_terminal,
     say,
 )
-from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, status_of
+from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
 from dpdistinct.cli_guide import guide_command
 from dpdistinct.cli_ledger import Who, ledger_app
 from dpdistinct.errors import DpdistinctError, is_full_disk
@@ -256,7 +256,9 @@ guide_command(app)
 check_command(app, on_terminal)
 
 
-@app.command(epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05"))
+@app.command(
+    epilog=examples("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05", "plan --groups 12")
+)
 def plan(
     epsilon: Epsilon = "1",
     beta: Beta = "0.05",
@@ -269,6 +271,9 @@ def plan(
     margin: Annotated[
         int | None,
         typer.Option(help="Ask for the epsilon that gives a margin of at most this, at the limit --bound."),
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="For a count by group: how many groups the list has.", metavar="N")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -341,7 +346,7 @@ def main() -> None:
         settings = {} if asks_about_us & set(arguments) else defaults()
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
-        fail(str(error), status_of(error))
+        fail(message_of(error), status_of(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         message = error.format_message().rstrip(".")

@@ -62,7 +62,8 @@ def check_command(app: typer.Typer, progress: Any) -> None:
         """NOT PRIVATE: how a file is read, and what would be left out.
 
         For trusted eyes. Shows columns, encoding, delimiter, ids that look wrong, and rows that would be left
-        out and why. Ends with the command that counts. Run it first where a file is new to you.
+        out and why. Ends with the command that counts. Run it first where a file is new to you. For groups,
+        `dpdistinct explore --group-by` shows the true count of each, or labels that do occur.
         """
         options = dict(locals())
         for name in ("app", "progress", "as_json", "data"):

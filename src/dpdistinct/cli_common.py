@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -56,13 +57,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def say(text: str, *, err: bool = False) -> None:
     """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
-    if (sys.stderr if err else sys.stdout).isatty():
-        text = wrapped(text, shutil.get_terminal_size().columns)
-    typer.echo(text, err=err)
+    width = terminal_width(err=err)
+    typer.echo(text if width is None else wrapped(text, width), err=err)
+
+
+def terminal_width(*, err: bool = False) -> int | None:
+    """The columns of the terminal; None where the output goes to a file or a pipe."""
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def wrapped(text: str, width: int) -> str:
     """The text without a word cut in two at the edge. Points of a list keep their indent.
+
+    A command stays as it is: in two lines without a backslash it could not be copied.
 
     >>> print(wrapped("- one two three", 10))
     - one two
@@ -70,6 +78,9 @@ def wrapped(text: str, width: int) -> str:
     """
     lines = []
     for line in text.split("\n"):
+        if re.match(" +(dpdistinct|--)", line):
+            lines.append(line)
+            continue
         indent = " " * (len(line) - len(line.lstrip(" -")))
         wrap = textwrap.TextWrapper(
             width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,7 +12,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import asking, parameters, query, resources
-from dpdistinct.cli_common import FILE_OPTIONS, say
+from dpdistinct.cli_common import FILE_OPTIONS, say, terminal_width
 from dpdistinct.errors import ParameterError
 from dpdistinct.wording import epsilon_warning
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpdistinct.ledger import Stored
 
 Options = dict[str, Any]
+NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
 def some(options: Options, *names: str) -> Options:
@@ -40,7 +42,7 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
         return _run_groups(options, about, *run, how)
     given = some(options, "groups", "groups_file", "every", "delta")
     if any(given.values()) or options["one_group_per_person"]:
-        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
+        raise ParameterError(NEED_GROUP_BY)
     data, numbers, means, payment = run
     asked = parameters.check_parameters(
         **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
@@ -55,7 +57,7 @@ def _run_groups(
     from dpdistinct import grouping
 
     if options["aim"] != "lower_bound" or options["series"] is not None:
-        raise ParameterError("aim and series do not apply to counts by group")
+        raise ParameterError("--aim and --series do not apply to counts by group")
     about = query.group_query(
         about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
     )
@@ -66,8 +68,8 @@ def _run_groups(
     return lambda: _print(release, paid, payment, options["as_json"])
 
 
-def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list[str]]:
-    """NOT private: what lies behind a count by group; and if that is nothing, labels that do occur."""
+def explore_groups(options: Options) -> tuple[query.Query, list[grouping.ExploredGroup], list[str]]:
+    """NOT private: the question, what lies behind it, and if that is nothing, labels that do occur."""
     from dpdistinct import grouping
 
     about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
@@ -84,8 +86,8 @@ def explore_groups(options: Options) -> tuple[list[grouping.ExploredGroup], list
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     found = grouping.explore_groups(options["data"], about, asked, means)
     if not found or any(row.elements for row in found):  # none: unknown groups, all of them too small
-        return found, []
-    return found, grouping.some_labels(options["data"], about, means)
+        return about, found, []
+    return about, found, grouping.some_labels(options["data"], about, means)
 
 
 def _groups(options: Options) -> Any:
@@ -101,14 +103,24 @@ def _groups(options: Options) -> Any:
     if written == ["unknown"]:
         return "unknown"
     if len(written) != len(names):
-        raise ParameterError("groups must be given once for each --group-by, in the same order")
+        raise ParameterError("--groups must be given once for each --group-by, in the same order")
     if not all(part for text in written for part in (_list(text) or [""])):
         raise ParameterError("groups must not be empty: --groups DE,FR,US")
     return {name: _list(text) for name, text in zip(names, written, strict=True)}
 
 
 def _list(text: str) -> str | list[str]:
-    return text if ".." in text else [part.strip() for part in text.split(",")]
+    """A range, first..last; or labels as one line of CSV: one with a comma is quoted."""
+    if ".." in text and not set(',"') & set(text):
+        return text
+    try:
+        return [
+            part.strip() for line in csv.reader([text], skipinitialspace=True, strict=True) for part in line
+        ]
+    except csv.Error:
+        raise ParameterError(
+            """groups must be one line of CSV, each quote closed: --groups '"Washington, DC",Boston'"""
+        ) from None
 
 
 def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
@@ -124,9 +136,9 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
             fields |= {} if payment.series is None else {"series": payment.series}
         typer.echo(json.dumps(fields))
         return
-    *table, words = str(release).split("\n")
-    typer.echo("".join(f"{line}\n" for line in table), nl=False)
-    say(words)
+    if release.kind == "grouped":
+        typer.echo(f"{release.table(terminal_width())}\n")
+    say(release.sentence())
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:

@@ -10,13 +10,13 @@ import typer
 
 from dpdistinct import report
 from dpdistinct.cli_common import FILE_OPTIONS, say
-from dpdistinct.cli_count import Options, explore_groups, some
+from dpdistinct.cli_count import NEED_GROUP_BY, Options, explore_groups, some
 from dpdistinct.errors import ParameterError
-from dpdistinct.grouped_release import group_name, printable
+from dpdistinct.grouped_release import group_heads, group_name, printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read
-from dpdistinct.terminal import new_table, print_exploration, print_table
+from dpdistinct.terminal import print_exploration, print_table
 
 
 def run_explore(options: Options, progress: Any) -> None:
@@ -25,7 +25,7 @@ def run_explore(options: Options, progress: Any) -> None:
         _explore_by_group(options, progress)
         return
     if any(some(options, "groups", "groups_file", "every", "delta", "one_group_per_person").values()):
-        raise ParameterError("groups, every, delta and one_group_per_person need --group-by COLUMN")
+        raise ParameterError(NEED_GROUP_BY)
     numbers = some(options, "epsilon", "beta")
     parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
     if options["plot"] is not None:
@@ -47,22 +47,28 @@ def run_explore(options: Options, progress: Any) -> None:
 
 def _explore_by_group(options: Options, progress: Any) -> None:
     if options["plot"] is not None:
-        raise ParameterError("plot does not apply to groups; the table shows them")
+        raise ParameterError("--plot does not apply to groups; the table shows them")
     with progress("reading"):
-        found, labels = explore_groups(options)
+        about, found, labels = explore_groups(options)
     if options["as_json"]:
         typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
-    typer.echo(report.NOT_PRIVATE)
-    table = new_table(", ".join(options["group_by"]), "elements", "at least (median)", "noisy count (median)")
-    for row in found:
-        table.add_row(
-            group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}"
-        )
-    print_table(table)
+    say(report.NOT_PRIVATE)
+    print_table(
+        (
+            ", ".join(group_heads(about.group_by, about.periods)),
+            "elements",
+            "at least (median)",
+            "noisy count (median)",
+        ),
+        [
+            (group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
+            for row in found
+        ],
+    )
     if found and not any(row.elements for row in found):
         say("No row is in any of these groups: NULL, no date, or written in another way.")
     if labels:
         written = ", ".join(repr(printable(label)) for label in labels)
         say(f"The first labels of {', '.join(options['group_by'])} in the table: {written}.")
-    typer.echo(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")
+    say(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import NoReturn
 
 from dpdistinct.cli_common import say
-from dpdistinct.errors import DpdistinctError, InputError, ParameterError
+from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
 INSIDE = "something went wrong inside; nothing was published"
@@ -20,6 +21,24 @@ def status_of(error: DpdistinctError) -> int:
 
     kinds = {ParameterError: USAGE, InputError: INPUT, LedgerError: BUDGET}
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
+
+
+PARAMETERS = (
+    *("group_by", "groups_file", "one_group_per_person", "max_bound", "request_id", "data_name"),
+    *("memory_limit", "temp_directory"),
+)
+_SPELT_AS_IN_PYTHON = re.compile(rf"""(?<![\w'"])({"|".join(PARAMETERS)})(?![\w'"=])""")
+
+
+def message_of(error: DpdistinctError) -> str:
+    """What it says, with options as they are typed; names of files and columns are left alone.
+
+    >>> message_of(ParameterError("group_by must not name a column twice"))
+    '--group-by must not name a column twice'
+    """
+    if isinstance(error, FileError | ColumnError):
+        return str(error)
+    return _SPELT_AS_IN_PYTHON.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
 
 
 KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}

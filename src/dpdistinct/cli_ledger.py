@@ -57,7 +57,7 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
     """What each data set has left. Checks the whole file."""
     from dpdistinct.ledger import Ledger
     from dpdistinct.privacy import shown
-    from dpdistinct.terminal import new_table, print_table
+    from dpdistinct.terminal import print_table
 
     accounts = Ledger(ledger).show()
     amounts = ("budget", "spent", "left")
@@ -72,13 +72,13 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
         return
     with_delta = any(a.budget.delta for a in accounts)
     deltas = [f"{amount}, delta" for amount in amounts] if with_delta else []
-    table = new_table("data set", *amounts, *deltas, "requests")
+    lines = []
     for a in accounts:
         costs = [getattr(a, amount) for amount in amounts]
         cells = [shown(cost.epsilon) for cost in costs]
         cells += [shown(cost.delta) for cost in costs] if with_delta else []
-        table.add_row(f"{a.dataset} (closed)" if a.closed else a.dataset, *cells, str(a.requests))
-    print_table(table)
+        lines.append((f"{a.dataset} (closed)" if a.closed else a.dataset, *cells, str(a.requests)))
+    print_table(("data set", *amounts, *deltas, "requests"), lines)
 
 
 @ledger_app.command(

@@ -215,7 +215,9 @@ def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
         first, dots, last = groups.partition("..")
         if not dots or every is None:
             raise ParameterError(
-                'groups must be a list, or a range with every: groups="2024-01..2024-12", every="month"'
+                "groups must be a list, or a range of dates, first..last, together with every, which says "
+                'whether it is of days, weeks, months or years: groups="2024-01..2024-12", every="month", or '
+                "--groups 2024-01..2024-12 --every month"
             )
         return list(_periods(_start(first, every), _start(last, every), every)), every
     if type(groups) not in (list, tuple):

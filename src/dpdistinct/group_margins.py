@@ -7,8 +7,6 @@ holds (docs/proofs/groups.md; tests/test_group_margins.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -95,35 +93,6 @@ def largest_delta(epsilon: Fraction) -> Fraction:
     short = epsilon * (1 - Fraction(1, 2**50))  # the scale is a float that may be a little too large
     rest = down.exp(down.minus(quotient(down, short)))
     return Fraction(down.subtract(down.subtract(Decimal(1), rest), Decimal("1e-50")))
-
-
-@dataclass(frozen=True)
-class GroupPlan:
-    """The noise of every group at one bound, for a release that spends `epsilon` in all."""
-
-    bound: int
-    noise: float  # scale of the noise in each group, once the bound was chosen privately
-    margin: int  # what each group loses; groups below it drown
-    total_margin: int  # what the total of all groups loses
-    fixed_margin: int  # what each group loses when the bound is given and all of epsilon counts
-
-
-def plan_groups(*, epsilon: Fraction, beta: Fraction, groups: int, bounds: Sequence[int]) -> list[GroupPlan]:
-    """Noise and margins for each bound, for a public list of so many groups. Needs no data."""
-    rest = (1 - GROUP_SHARE) * epsilon
-    plans = []
-    for bound in bounds:
-        noise = noise_scale(bound, rest)
-        plans.append(
-            GroupPlan(
-                bound=bound,
-                noise=noise,
-                margin=group_margin(bound=bound, epsilon=rest, beta=beta, groups=groups),
-                total_margin=total_margin(scales=((noise, groups),), beta=(1 - TOGETHER) * beta),
-                fixed_margin=group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups),
-            )
-        )
-    return plans
 
 
 def epsilon_for_group(

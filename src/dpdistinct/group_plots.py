@@ -1,4 +1,4 @@
-"""A picture of a release by group. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+"""A picture of a release by group. Needs Matplotlib (pip install '.[plot]' in the clone)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plot_groups(release: GroupedRelease, path: str | os.PathLike[str]) -> None:
     axes.set_xlim(left=0)
     counted = release.element or "distinct elements"
     axes.set_xlabel(
-        f"{counted} by {', '.join(release.group_by)}, epsilon {release.epsilon:g}".replace("$", r"\$")
+        f"{counted} by {', '.join(release.heads)}, epsilon {release.epsilon:g}".replace("$", r"\$")
     )
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)

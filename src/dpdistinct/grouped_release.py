@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import Value
+from dpdistinct.group_lists import Every, Value
 from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
 from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
 from dpdistinct.groups import (
@@ -35,7 +35,7 @@ from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
 from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
-BAR = 30  # characters
+BAR, LEAST_BAR = 30, 10  # characters
 LINES = 60  # of a printed table
 
 
@@ -83,6 +83,12 @@ class GroupedRelease:
     one_group_per_person: bool
     group_by: tuple[str, ...]
     element: str | None = None
+    every: tuple[Every | None, ...] = ()  # of each column of group_by: the period, if it is one
+
+    @property
+    def heads(self) -> list[str]:
+        """What the groups are, by column: country, month of timestamp."""
+        return group_heads(self.group_by, self.every or (None,) * len(self.group_by))
 
     @property
     def too_small(self) -> list[GroupRow]:
@@ -114,7 +120,8 @@ class GroupedRelease:
             GroupRow(**(row | {"group": tuple(g) if isinstance(g := row["group"], list) else g}))
             for row in fields["rows"]
         )
-        return cls(**(fields | {"rows": rows, "group_by": tuple(fields["group_by"])}))
+        lists = {name: tuple(fields.get(name, ())) for name in ("group_by", "every")}
+        return cls(**(fields | {"rows": rows} | lists))
 
     def to_json(self) -> str:
         """All fields as one JSON object."""
@@ -157,7 +164,7 @@ class GroupedRelease:
         return _library("pyarrow").table(self.columns())
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """A bar for each group, as a picture. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+        """A bar for each group, as a picture. Needs Matplotlib (pip install '.[plot]' in the clone)."""
         from dpdistinct.group_plots import plot_groups
 
         plot_groups(self, path)
@@ -168,7 +175,7 @@ class GroupedRelease:
 
     def sentence(self) -> str:
         """What was published, in words."""
-        by, sure = ", ".join(self.group_by), f"{confidence(self.beta)} confidence"
+        by, sure = ", ".join(self.heads), f"{confidence(self.beta)} confidence"
         epsilon = plain(self.epsilon)
         if not self.rows:
             parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
@@ -240,26 +247,32 @@ class GroupedRelease:
         return promise + f". With {epsilon}, {odds(self.epsilon)}."
 
     def __str__(self) -> str:
-        shown = self.rows[:LINES]
-        table = [(", ".join(self.group_by), "at least", "noisy count")]
-        table += [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in shown]
-        widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
-        bars = [""]
-        most, longest = self._most(), BAR if self._any() else 0
-        for row in shown:
-            solid, light = longest * row.lower_bound // most, longest * row.estimate // most
-            bars.append("█" * solid + "░" * (light - solid))
-        lines = [
-            f"{name:<{widths[0]}}  {lower:>{widths[1]}}  {estimate:>{widths[2]}}  {bar}".rstrip()
-            for (name, lower, estimate), bar in zip(table, bars, strict=True)
-        ]
+        return "\n".join([self.table(), "", self.sentence()])
+
+    def table(self, width: int | None = None) -> str:
+        """The rows as text, with bars; in a terminal of so many columns, if it is for one."""
+        from dpdistinct.tables import GAP, new_table, text_of, width_of
+
+        heads = (", ".join(self.heads), "at least", "noisy count")
+        cells = [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in self.rows[:LINES]]
+        table = new_table(heads, cells)
+        longest = BAR if width is None else min(BAR, width - width_of(table) - GAP)
+        if longest >= LEAST_BAR and self._any():
+            bars = [self._bar(row, longest) for row in self.rows[:LINES]]
+            table = new_table((*heads, ""), [(*row, bar) for row, bar in zip(cells, bars, strict=True)])
+            table.columns[-1].justify = "left"
+        lines = [text_of(table, width)]
         if len(self.rows) > LINES:
             lines.append(f"... and {len(self.rows) - LINES:,} more, which --json and to_csv() show")
-        return "\n".join([*lines, "", self.sentence()])
+        return "\n".join(lines)
+
+    def _bar(self, row: GroupRow, longest: int) -> str:
+        solid, light = (longest * number // self._most() for number in (row.lower_bound, row.estimate))
+        return "█" * solid + "░" * (light - solid)
 
     def _repr_html_(self) -> str:
         most = self._most()
-        heads = [*self.group_by, "at least", "noisy count", ""]
+        heads = [*self.heads, "at least", "noisy count", ""]
         lines = ["<table><thead><tr>", *(f"<th>{html.escape(h)}</th>" for h in heads), "</tr></thead><tbody>"]
         for row in self.rows:
             group = row.group if isinstance(row.group, tuple) else (row.group,)
@@ -272,6 +285,16 @@ class GroupedRelease:
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
+
+
+def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
+    """What the groups are, by column.
+
+    >>> group_heads(["country", "day"], [None, "month"])
+    ['country', 'month of day']
+    """
+    pairs = zip(group_by, every, strict=True)
+    return [f"{period} of {name}" if period else name for name, period in pairs]
 
 
 def group_name(group: Value | tuple[Value, ...]) -> str:
@@ -302,6 +325,7 @@ def release_groups(
     groups: Sequence[Value | tuple[Value, ...]],
     group_by: Sequence[str],
     element: str | None = None,
+    every: Sequence[Every | None] = (),
     threads: int | None = None,
     sampler: Sampler | None = None,
 ) -> GroupedRelease:
@@ -337,6 +361,7 @@ def release_groups(
         one_group_per_person=parameters.one_group_per_person,
         group_by=tuple(group_by),
         element=element,
+        every=tuple(every),
     )
 
 

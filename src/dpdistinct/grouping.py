@@ -165,6 +165,7 @@ def _answer(
             groups=names,
             group_by=query.group_by,
             element=query.counted,
+            every=query.periods,
             threads=resources.threads,
         )
 

@@ -87,7 +87,7 @@ class Guide:
         return html_of(self)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """The picture as a .png or .svg file. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+        """The picture as a .png or .svg file. Needs Matplotlib (pip install '.[plot]' in the clone)."""
         draw(self, path)
 
     def to_dict(self) -> dict[str, Any]:

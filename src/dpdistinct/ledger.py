@@ -178,6 +178,13 @@ class Ledger:
             row = book.series(dataset, name)
             return None if row is None else row.bound
 
+    def begun_series(self, dataset: str) -> list[str]:
+        """The names of all series of a data set that have an answer."""
+        check_text(dataset=dataset)
+        with self._book() as book:
+            self._account(book, dataset)
+            return [row.name for row in book.rows(SeriesRow) if row.dataset == dataset]
+
     def pay(
         self,
         dataset: str,

@@ -25,7 +25,7 @@ class BudgetError(LedgerError):
 
 
 class RequestError(LedgerError):
-    """The request is known with another input or another cost. Nothing was spent."""
+    """The request is known with another input or cost, the series with other columns. Nothing was spent."""
 
 
 class Answer(Protocol):

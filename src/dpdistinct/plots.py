@@ -1,4 +1,4 @@
-"""Pictures of what `explore` found. NOT private. Needs Matplotlib (pip install 'dpdistinct[plot]')."""
+"""Pictures of what `explore` found. NOT private. Needs Matplotlib (pip install '.[plot]' in the clone)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import InputError, ParameterError, shown
 from dpdistinct.report import NOT_PRIVATE, Exploration
 
 FORMATS = (".png", ".svg")
@@ -14,6 +14,8 @@ FORMATS = (".png", ".svg")
 
 def check_plot_path(path: str | os.PathLike[str]) -> None:
     """Refuses a picture that cannot be drawn, before anything is computed."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"plot must be the path of a file, such as out.png, got {shown(path)}")
     if not os.fspath(path).lower().endswith(FORMATS):
         raise ParameterError(f"plot must end in {' or '.join(FORMATS)}, got {os.fspath(path)!r}")
     folder = os.path.dirname(os.path.abspath(path))
@@ -24,7 +26,7 @@ def check_plot_path(path: str | os.PathLike[str]) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("plots need Matplotlib: pip install 'dpdistinct[plot]'") from None
+        raise InputError("plots need Matplotlib: pip install '.[plot]' in the clone") from None
 
 
 def plot_exploration(found: Exploration, path: str | os.PathLike[str]) -> None:

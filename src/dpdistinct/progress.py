@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from dpdistinct.errors import DpdistinctError
-from dpdistinct.sources import paths_of
+from dpdistinct.sources.places import paths_of
 
 FIRST_SHOWN = 0.5  # seconds; a short run shows nothing
 SHOWN_EVERY = 0.2

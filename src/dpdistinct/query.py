@@ -52,6 +52,11 @@ class Query:
         """What is counted, in the caller's words."""
         return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element)
 
+    @property
+    def periods(self) -> tuple[Every | None, ...]:
+        """Of each column of group_by, the period that it is grouped by; None for its own values."""
+        return self.groups.every if isinstance(self.groups, GroupList) else (self.every,) * len(self.group_by)
+
     def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
         """JSON values that are equal for equal questions, and hold no text of the query.
 
@@ -133,13 +138,20 @@ def group_query(
     if type(one_group_per_person) is not bool:
         raise ParameterError(f"one_group_per_person must be True or False, got {shown(one_group_per_person)}")
     listed = parse_groups(groups, columns=names, every=every)
-    return replace(
+    by_group = replace(
         query,
         group_by=names,
         groups=listed,
         every=every if listed == "unknown" else None,
         one_group_per_person=one_group_per_person,
     )
+    # A period holds many of the column's values, so days by month, for example, can be counted.
+    values = {name.lower() for name, period in zip(names, by_group.periods, strict=True) if period is None}
+    if values >= {name.lower() for name in query.element}:
+        raise ParameterError("group_by must not be the element: every group would have one element at most")
+    if values >= {name.lower() for name in query.person}:
+        raise ParameterError("group_by must not be the person: every group would be about one person")
+    return by_group
 
 
 def _digest(groups: GroupList | None) -> str:

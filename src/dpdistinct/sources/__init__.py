@@ -8,21 +8,28 @@ quotes the data.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from dpdistinct.errors import FileError, ParameterError, file_name, short, shown, without_context
+from dpdistinct.errors import FileError, ParameterError, file_name, shown, without_context
 from dpdistinct.group_lists import GroupList
 from dpdistinct.layout import BY_NAME
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_columns, refuse_twins
+from dpdistinct.sources.places import (
+    CSV_SUFFIXES,
+    DATABASE_SUFFIXES,
+    JSON_LINES_SUFFIXES,
+    files_of,
+    refuse_elsewhere,
+    refuse_ending,
+    suffix_of,
+)
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
@@ -30,10 +37,6 @@ if TYPE_CHECKING:
     from dpdistinct.sources.text import CsvFiles, JsonLines
 
 DATABASE_URLS = ("postgresql://", "postgres://")
-CSV_SUFFIXES = {".csv", ".tsv", ".txt"}
-JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
-DATABASE_SUFFIXES = {".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"}
-COMPRESSED = {".gz", ".zst"}
 HELP = (
     "a path or glob (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite), a pandas or Polars frame, "
     "an Arrow table or stream, a DuckDB relation, a Spark DataFrame, a postgresql:// URL, or Contributions"
@@ -131,8 +134,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             yield ready
         return
     for place in places:
-        _refuse_elsewhere(place)
-    paths = [path for place in places for path in _matches(place)]
+        refuse_elsewhere(place)
+    paths = [path for place in places for path in files_of(place)]
     suffix = kind_of(paths, query)
     if query.layout.for_csv and suffix not in CSV_SUFFIXES:
         raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
@@ -161,35 +164,12 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             raise FileError("give one database file at a time")
         with _open_database_file(paths[0], query, resources) as source:
             yield source
-    elif suffix == ".json":
-        raise FileError(
-            f"{file_name(paths[0])}: a .json file is not read, because one object could change how others "
-            "are read; write one object to a line and name it .jsonl, or use Parquet"
-        )
     else:
+        refuse_ending(paths[0])
         raise FileError(
             f"{file_name(paths[0])} has no known ending; use .csv, .tsv, .jsonl, .parquet, .duckdb or "
             ".sqlite, or say what it is: --format csv, tsv, jsonl or parquet"
         )
-
-
-def _refuse_elsewhere(place: str) -> None:
-    """What is no file of this machine. An address is not shown: it may hold a password."""
-    if place == "-":
-        raise FileError(
-            "standard input is not read, because its kind is not known and a file may be read twice; save "
-            "it first: cat > rows.csv"
-        )
-    scheme, mark, _ = place.partition("://")
-    if not mark or os.path.exists(place):
-        return
-    if scheme.lower() in ("http", "https", "ftp"):
-        raise FileError(f"{scheme}:// is not fetched; download the file first: curl -O URL")
-    if scheme.lower() in ("s3", "s3a", "gs", "abfs", "abfss", "hdfs"):
-        raise FileError(
-            f"{scheme}:// is read by Spark alone (engine spark); else copy the file to this machine first"
-        )
-    raise FileError(f"{short(scheme)}:// is not known here; name a file, or a postgresql:// database")
 
 
 @contextmanager
@@ -347,45 +327,3 @@ def kind_of(paths: list[str], query: Query) -> str:
     if any(suffix_of(path) != suffix for path in paths):
         raise FileError("the files must be of one kind")
     return suffix
-
-
-def paths_of(data: Any) -> list[str] | None:
-    """The files that `data` names, or None if it is no file."""
-    places = data if isinstance(data, list | tuple) else [data]
-    if not places or not all(isinstance(place, str | os.PathLike) for place in places):
-        return None
-    names = [os.fspath(place) for place in places]
-    if any("://" in name for name in names):
-        return None
-    return [path for name in names for path in _matches(name)]
-
-
-def _matches(place: str) -> list[str]:
-    """The files of a path, a folder of Parquet files, or a glob, in the order of their names."""
-    if os.path.isdir(place):
-        inside = glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True)
-        found = sorted(path for path in inside if os.path.isfile(path))  # a folder may be called so, too
-        if not found:
-            raise FileError(f"no Parquet file in the folder {short(place)}")
-    elif os.path.isfile(place):
-        found = [place]
-    elif os.path.exists(place):
-        raise FileError(f"{short(place)} is no file; save the rows in one")
-    else:
-        found = sorted(path for path in glob.glob(place, recursive=True) if os.path.isfile(path))
-        if not found:
-            raise FileError(f"no file matches {short(place)}")
-    for path in found:
-        try:
-            open(path, "rb").close()
-        except OSError:
-            raise FileError(f"{file_name(path)} cannot be read: permission denied") from None
-    return found
-
-
-def suffix_of(path: str) -> str:
-    """The ending that tells the kind of a file, whatever it is compressed with."""
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""

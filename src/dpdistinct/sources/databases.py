@@ -155,7 +155,7 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
         import adbc_driver_postgresql.dbapi as dbapi
     except ImportError:
         raise InputError(
-            "reading from PostgreSQL needs its driver: pip install 'dpdistinct[postgresql]'"
+            "reading from PostgreSQL needs its driver: pip install '.[postgresql]' in the clone"
         ) from None
     with constant_error("the database refused: check the URL, the rights and the query"):
         # A connection of its own: on one whose result was not read to its end, the next query can hang.

@@ -137,7 +137,7 @@ class Relation:
         for i, asked in enumerate(query.group_by):
             name = find_column(asked, self.columns, self.text)
             kind = self._kinds()[name].id
-            every = query.groups.every[i] if isinstance(query.groups, GroupList) else query.every
+            every = query.periods[i]
             label = label_sql(quoted(name), kind, every)
             if every is None and isinstance(query.groups, GroupList):
                 label = _among(label, list(dict.fromkeys(listed[i] for listed in query.groups.labels)))

@@ -6,6 +6,7 @@ Everything here looks at rows, so nothing that answers privately may use it (tes
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ DELIMITERS = (",", ";", "\t", "|", "::", WHITESPACE)
 COMMENTS = ("#", "%", "//")
 NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 WRONG = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" writes them
+CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
+MANY = 12  # different control characters: a text has one or two of them, as delimiters
 NOT_IN_CP1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 
 
@@ -28,18 +31,22 @@ class Bytes:
 
     wrong: int  # bytes that are no part of UTF-8
     looks_like: str  # utf-8, utf-16, cp1252 or latin-1
+    is_text: bool = True
 
 
 def look_at_bytes(paths: list[str]) -> Bytes:
     """Reads all of them once."""
     wrong = right = zeros = size = 0
     kinds: set[int] = set()
+    controls: set[int] = set()
     marked = False
     for path in paths:
         decoder = codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")
         with reading(path):
             for number, block in enumerate(blocks_of(path, "utf-8")):
-                marked |= number == 0 and block.startswith(UTF16_MARKS)
+                if number == 0:
+                    marked |= block.startswith(UTF16_MARKS)
+                    controls |= CONTROLS & set(block)
                 size += len(block)
                 zeros += block.count(0)
                 text = decoder.decode(block)
@@ -50,9 +57,10 @@ def look_at_bytes(paths: list[str]) -> Bytes:
                     kinds |= {ord(c) & 0xFF for c in set(found)}
     if marked or zeros > size / 4:
         return Bytes(wrong, "utf-16")
+    is_text = len(controls) < MANY
     if wrong <= right:
-        return Bytes(wrong, "utf-8")
-    return Bytes(wrong, "latin-1" if kinds & NOT_IN_CP1252 else "cp1252")
+        return Bytes(wrong, "utf-8", is_text)
+    return Bytes(wrong, "latin-1" if kinds & NOT_IN_CP1252 else "cp1252", is_text)
 
 
 def look_at_format(path: str) -> Format:
@@ -96,6 +104,18 @@ def look_at_layout(path: str, layout: Layout, encoding: str, asked: list[str], f
             if layout.delimiter is None and usual != first:
                 layout = replace(layout, delimiter=usual)
     return layout
+
+
+def look_at_names(path: str, encoding: str) -> list[str]:
+    """The names in the first JSON lines, in the order of their first use."""
+    names: dict[str, None] = {}
+    for line in _first_lines(path, encoding):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        names |= dict.fromkeys(found) if isinstance(found, dict) else {}
+    return list(names)
 
 
 def _first_lines(path: str, encoding: str) -> list[str]:

@@ -168,7 +168,7 @@ class SparkSource:
         labels = []
         for i, asked in enumerate(query.group_by):
             column, _, kind = self._column(asked)
-            every = query.groups.every[i] if isinstance(query.groups, GroupList) else query.every
+            every = query.periods[i]
             labels.append(_label(self._functions, column, type(kind).__name__, every))
         return labels
 

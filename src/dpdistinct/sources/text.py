@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dpdistinct import _core
@@ -36,6 +35,7 @@ from dpdistinct.sources.blocks import source_of
 from dpdistinct.sources.columns import asked_for, find_column
 from dpdistinct.sources.folders import folders_of
 from dpdistinct.sources.headers import Start, delimiter_of, names_of, read_header, skip_mark
+from dpdistinct.sources.places import suffix_of
 
 CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
 JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
@@ -187,7 +187,7 @@ class CsvFiles(_TextFiles):
     ) -> None:
         _check(encoding)
         self.numbered = not layout.header
-        first = CSV_SUFFIXES.get(f".{layout.format}" if layout.format else suffix(paths[0]), ",")
+        first = CSV_SUFFIXES.get(f".{layout.format}" if layout.format else suffix_of(paths[0]), ",")
         if self.numbered:
             starts = [skip_mark(path, encoding, b"\r\n") for path in paths]
             self.delimiter = layout.delimiter or first
@@ -232,14 +232,6 @@ class JsonLines(_TextFiles):
 
     def place_of(self, name: str) -> int:
         return self._places.get(name, 0)
-
-
-def suffix(path: str) -> str:
-    """The ending of the name, without the one that says how it is compressed."""
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    if suffixes and suffixes[-1] in {".gz", ".zst"}:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
 
 
 def _check(encoding: str) -> None:
