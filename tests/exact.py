@@ -28,18 +28,18 @@ def parameters(
     )
 
 
-def loads_curve(loads: Sequence[int]) -> Curve:
-    """The curve of people with so many elements each, all of them their own."""
-    values, people = np.unique([x for x in loads if x], return_counts=True)
-    return Curve.of_loads(values.astype(np.int64), people.astype(np.int64))
-
-
 class Remembered(Curve):
-    """A curve that computes each of its values once: every branch of a mechanism asks for them again."""
+    """A curve that computes each of its values once: every branch, or release, asks for them again."""
 
     def __init__(self, curve: Curve) -> None:
         super().__init__(curve._bounds, curve._counts)
         self.at = cache(curve.at)  # type: ignore[method-assign]
+
+
+def loads_curve(loads: Sequence[int]) -> Curve:
+    """The curve of people with so many elements each, all of them their own."""
+    values, people = np.unique([x for x in loads if x], return_counts=True)
+    return Remembered(Curve.of_loads(values.astype(np.int64), people.astype(np.int64)))
 
 
 @lru_cache(maxsize=1000)
