@@ -12,11 +12,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
 
+# A file of tests runs in one process, so that what its tests share is made once.
 test: $(TESTS) lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not spark"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not spark"
 
 test-all: $(TESTS) lint test-spark
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not spark"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not spark"
 
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
 test-spark: $(TESTS)

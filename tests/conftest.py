@@ -53,16 +53,21 @@ def all_rows() -> tuple[pa.RecordBatch, NDArray[np.int64]]:
     return rows, np.concatenate(([0], np.cumsum(held.sum(axis=1))))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the small tables runs in one process (--dist loadgroup), so that they are computed once."""
-    for item in items:
-        if "small_tables" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("small tables"))
-
-
 @pytest.fixture(scope="session")
-def small_tables() -> SmallTables:
-    """Computed once: 65,536 tables take some seconds."""
+def small_tables(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> SmallTables:
+    """Computed once in a run: 65,536 tables take some seconds, and several files of tests need them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder above is that of all processes
+        folder = folder.parent
+    path = folder / f"small-tables-{testrun_uid}.npy"
+    if not path.exists():
+        begun = tmp_path_factory.mktemp("small-tables") / "begun.npy"
+        np.save(begun, np.array(compute_small_tables()))
+        begun.replace(path)  # at once, so that no other process reads a part
+    return SmallTables(*np.load(path))
+
+
+def compute_small_tables() -> SmallTables:
     rows, begin = all_rows()
     tables = len(begin) - 1
     result = SmallTables(*(np.zeros((tables, ELEMENTS), dtype=np.int64) for _ in range(4)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -27,10 +28,24 @@ def parameters(
     )
 
 
+class Remembered(Curve):
+    """A curve that computes each of its values once: every branch, or release, asks for them again."""
+
+    def __init__(self, curve: Curve) -> None:
+        super().__init__(curve._bounds, curve._counts)
+        self.at = cache(curve.at)  # type: ignore[method-assign]
+
+
 def loads_curve(loads: Sequence[int]) -> Curve:
     """The curve of people with so many elements each, all of them their own."""
     values, people = np.unique([x for x in loads if x], return_counts=True)
-    return Curve.of_loads(values.astype(np.int64), people.astype(np.int64))
+    return Remembered(Curve.of_loads(values.astype(np.int64), people.astype(np.int64)))
+
+
+@lru_cache(maxsize=1000)
+def choice_log_law(scores: tuple[int, ...], sensitivity: int, epsilon: Fraction, draw: Draw) -> np.ndarray:
+    """The law of the choice, which is the same in all branches and takes longest."""
+    return selection_log_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw)
 
 
 @dataclass
@@ -44,7 +59,7 @@ class Branch:
     hidden: HidingLaw | None = None  # of the value, together with the choice
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
-        self.selection = selection_log_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw)
+        self.selection = choice_log_law(tuple(scores), sensitivity, epsilon, draw)
         return self.choice
 
     def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
@@ -80,6 +95,7 @@ def branches(
     mechanism: Callable[[Curve, Parameters, Sampler], Answer] = run_mechanism,
 ) -> list[Branch]:
     """All branches, with the law of the choice between them; also of a mechanism of one's own."""
+    curve = Remembered(curve)
     first = sampler(0, public)
     mechanism(curve, settings, first)
     result = [first]

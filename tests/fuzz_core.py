@@ -55,8 +55,8 @@ def check_table(contributions: Contributions, rows: Rows, *, by_key: bool) -> No
     largest = naive.largest_holding(table)
     bounds = sorted({1, 2, 3, max(largest, 1), largest + 1})
     exact = matching_curve(contributions, threads=1 + len(rows) % 3)
-    for bound in bounds:
-        expect(exact.at(bound) == naive.most_distinct_by_flow(table, bound), f"matching at {bound}")
+    for bound, flow in zip(bounds, naive.most_distinct_by_flow(table, bounds), strict=True):
+        expect(exact.at(bound) == flow, f"matching at {bound}")
     for patience in (0, 1):
         same = Curve.of_loads(*_core.balanced_loads(contributions._graph, 1, patience=patience))
         same_values = same.values(largest + 1).tolist() == exact.values(largest + 1).tolist()

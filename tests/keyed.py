@@ -58,7 +58,7 @@ def assert_exact(rows: list[tuple[int, int]], most: int | None = None) -> None:
     """
     table = naive.table_of(rows)
     most = most or naive.largest_holding(table) + 1
-    flows = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
+    flows = naive.most_distinct_by_flow(table, range(1, most + 1))
     contributions = contributions_of(rows)
     assert matching_curve(contributions).values(most).tolist() == flows
     for patience in (0, 1, 2):

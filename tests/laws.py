@@ -24,9 +24,9 @@ def selection_log_law(
     scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: str
 ) -> NDArray[np.float64]:
     """Ln P(index i is chosen), exact also where the probability is below the smallest float."""
-    scale = Fraction(noise_scale(2 * sensitivity, epsilon))
+    scale, part = noise_scale(2 * sensitivity, epsilon).as_integer_ratio()
     best = max(scores)
-    log_p = np.array([-float((best - s) / scale) for s in scores])
+    log_p = np.array([-((best - s) * part / scale) for s in scores])  # of integers: rounded once
     p = np.exp(log_p)
     if draw == "exponential":
         return log_p - np.log(p.sum())
@@ -83,6 +83,7 @@ def hiding_law(
 ) -> HidingLaw:
     """The law of Sampler.select_and_count for one choice."""
     scale = noise_scale(2 * sensitivity, share * epsilon)
-    others = [float((x - scores[choice]) / Fraction(scale)) for i, x in enumerate(scores) if i != choice]
+    whole, part = scale.as_integer_ratio()
+    others = [(x - scores[choice]) * part / whole for i, x in enumerate(scores) if i != choice]
     odds = float(np.logaddexp.reduce(others)) if others else -math.inf
     return HidingLaw(values[choice], odds, scale, float(epsilon / (2 * sensitivity)))

@@ -1,4 +1,4 @@
-"""A computation without end, to be interrupted: python long_job.py NAME."""
+"""A computation without end, to be interrupted twice: python long_job.py NAME."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dpdistinct import Contributions, _core, greedy_curve_of_sorted, matching_cu
 from shapes import staircase
 
 NAMES = ["person", "element"]
+Job = Callable[[], object]
 
 
 def say(word: str) -> None:
@@ -21,48 +22,44 @@ def say(word: str) -> None:
     print(word, flush=True)
 
 
-def matching() -> None:
+# Each prepares what it needs and returns what does not end.
+
+
+def matching() -> Job:
     """Again and again, where load has to travel far."""
     contributions = Contributions.from_keys(staircase(1000))
-    say("ready")
-    while True:
-        matching_curve(contributions)
+    return lambda: again_and_again(lambda: matching_curve(contributions))
 
 
-def graph_of_many_batches() -> None:
+def graph_of_many_batches() -> Job:
     """The same million rows again and again."""
     keys = np.random.default_rng(1).integers(0, 2**64, (2, 1 << 20), dtype=np.uint64)
     table = pa.Table.from_batches([pa.record_batch(list(keys), names=NAMES)] * 5000)
-    say("ready")
-    Contributions.from_keys(table)
+    return lambda: Contributions.from_keys(table)
 
 
-def graph_of_one_element() -> None:
+def graph_of_one_element() -> Job:
     """All pairs fall into one part, so one thread sorts while the others have nothing to do."""
     rows = 1 << 26
     people = np.arange(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     batch = pa.record_batch([people, np.zeros(rows, np.uint64)], names=NAMES)
-    say("ready")
-    Contributions.from_keys(batch)
+    return lambda: Contributions.from_keys(batch)
 
 
-def graph_of_duckdb() -> None:
+def graph_of_duckdb() -> Job:
     """A query that never ends."""
     relation = duckdb.sql("SELECT hash(i % 1000003), hash(i) FROM range(100000000000) t(i)")
-    say("ready")
-    Contributions.from_keys(relation)
+    return lambda: Contributions.from_keys(relation)
 
 
-def text_of_rows() -> None:
+def text_of_rows() -> Job:
     """Rows of CSV without end, from Python."""
-    say("ready")
-    read_text(lambda: b"a,b\n" * 100_000)
+    return lambda: read_text(lambda: b"a,b\n" * 100_000)
 
 
-def text_of_one_row() -> None:
+def text_of_one_row() -> Job:
     """A file that is one row without end, of which nothing is kept."""
-    say("ready")
-    read_text(b"/dev/zero")
+    return lambda: read_text(b"/dev/zero")
 
 
 def read_text(place: Any) -> None:
@@ -75,25 +72,27 @@ def read_text(place: Any) -> None:
     Contributions.from_keys(Stream())
 
 
-def greedy_of_sorted() -> None:
+def greedy_of_sorted() -> Job:
     """One row that repeats, thirty billion times."""
     keys = np.zeros((2, 1 << 20), dtype=np.uint64)
     table = pa.Table.from_batches([pa.record_batch(list(keys), names=NAMES)] * 30_000)
-    say("ready")
-    greedy_curve_of_sorted(table)
+    return lambda: greedy_curve_of_sorted(table)
 
 
-def sampling() -> None:
+def sampling() -> Job:
     """Again and again, from one person with everything."""
     keys = np.zeros((2, 1 << 20), dtype=np.uint64)
     keys[1] = np.arange(1 << 20)
     contributions = Contributions.from_keys(pa.record_batch(list(keys), names=NAMES))
-    say("ready")
+    return lambda: again_and_again(lambda: sampling_curve(contributions))
+
+
+def again_and_again(work: Job) -> None:
     while True:
-        sampling_curve(contributions)
+        work()
 
 
-JOBS: dict[str, Callable[[], None]] = {
+JOBS: dict[str, Callable[[], Job]] = {
     job.__name__: job
     for job in (
         matching,
@@ -108,9 +107,12 @@ JOBS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    try:
-        JOBS[sys.argv[1]]()
-    except KeyboardInterrupt:
-        say("interrupted")
-    else:
-        say("finished")
+    run = JOBS[sys.argv[1]]()
+    for _ in range(2):
+        say("ready")
+        try:
+            run()
+        except KeyboardInterrupt:
+            say("interrupted")
+        else:
+            say("finished")

@@ -42,21 +42,25 @@ def most_distinct_by_enumeration(table: Table, bound: int) -> int:
     return max(len(union) for union in unions)
 
 
-def most_distinct_by_flow(table: Table, bound: int) -> int:
-    """DC(D; l) as a maximum flow: source -l-> person -1-> element -1-> sink."""
+def most_distinct_by_flow(table: Table, bounds: Iterable[int]) -> list[int]:
+    """DC(D; l) for each of these l as a maximum flow: source -l-> person -1-> element -1-> sink."""
     people, elements = sorted(table), sorted(elements_of(table))
     if not elements:
-        return 0
+        return [0 for _ in bounds]
     node = {("person", p): 1 + i for i, p in enumerate(people)}
     node |= {("element", e): 1 + len(people) + i for i, e in enumerate(elements)}
     source, sink = 0, len(node) + 1
-    arcs = [(source, node["person", p], bound) for p in people]
-    arcs += [(node["person", p], node["element", e], 1) for p in people for e in table[p]]
-    arcs += [(node["element", e], sink, 1) for e in elements]
-    tails, heads, capacities = np.array(arcs, dtype=np.int32).T
-    shape = (sink + 1, sink + 1)
-    network = csr_array(coo_array((capacities, (tails, heads)), shape=shape), dtype=np.int32)
-    return int(maximum_flow(network, source, sink).flow_value)
+    arcs = [(source, node["person", p]) for p in people]
+    arcs += [(node["person", p], node["element", e]) for p in people for e in table[p]]
+    arcs += [(node["element", e], sink) for e in elements]
+    tails, heads = np.array(arcs, dtype=np.int32).T
+    ones = np.ones(len(arcs), dtype=np.int32)
+    network = csr_array(coo_array((ones, (tails, heads)), shape=(sink + 1, sink + 1)), dtype=np.int32)
+    flows = []
+    for bound in bounds:
+        network.data[: len(people)] = bound  # the first row of the matrix: all arcs from the source
+        flows.append(int(maximum_flow(network, source, sink).flow_value))
+    return flows
 
 
 def algorithm_2(

@@ -72,9 +72,6 @@ class ExactSampler:
             n += 1
         return chosen, values[chosen] + n if self.below(2) else values[chosen] - 1 - n
 
-    def _bernoulli(self, p: Fraction) -> bool:
-        return self.below(p.denominator) < p.numerator
-
     def _bernoulli_exp(self, x: Fraction) -> bool:
         """True with probability exp(-x)."""
         while x > 1:
@@ -85,7 +82,7 @@ class ExactSampler:
 
     def _bernoulli_exp_of_unit(self, x: Fraction) -> bool:
         k = 1
-        while self._bernoulli(x / k):
+        while self.below(k * x.denominator) < x.numerator:  # with probability x / k
             k += 1
         return k % 2 == 1
 

@@ -106,8 +106,8 @@ def skewed(
     """
     person = (people * random.random((elements, holders)) ** (1 + skew)).astype(np.int64)
     element = np.repeat(np.arange(elements), holders)
-    rows = sorted(set(zip(person.ravel().tolist(), element.tolist(), strict=True)))
-    return rows + _crowd(crowd, people, elements)
+    who, what = np.divmod(np.unique(person.ravel() * elements + element), elements)  # by person, each once
+    return list(zip(who.tolist(), what.tolist(), strict=True)) + _crowd(crowd, people, elements)
 
 
 def _crowd(pairs: int, person: int, element: int) -> list[Row]:

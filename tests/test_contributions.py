@@ -177,7 +177,7 @@ def test_pairs_of_values_make_the_table_that_they_say(rows: list[Row], random: A
     contributions = Contributions.from_pairs(people, elements)
     assert shape_of(contributions) == (len(table), len(naive.elements_of(table)), len(set(rows)))
     most = naive.largest_holding(table) + 1
-    exact = [naive.most_distinct_by_flow(table, bound) for bound in range(1, most + 1)]
+    exact = naive.most_distinct_by_flow(table, range(1, most + 1))
     assert matching_curve(contributions).values(most).tolist() == exact
 
 

@@ -21,26 +21,12 @@ from dpdistinct.groups import GroupedContributions, GroupedCurve, first_basis, g
 from dpdistinct.noise import noise_scale
 from exact import Branch, Loss, loss
 from grouped import PairTable, grouped, key, private_pairs, settings
-from laws import selection_log_law
 
 SLACK = 1 + 1e-9  # for the rounding of the logarithms in the test itself
 
 
-@cache
-def selection(scores: tuple[int, ...], sensitivity: int, epsilon: Fraction, draw: str) -> Any:
-    return selection_log_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw)
-
-
-class Quick(Branch):
-    """The law of the choice is the same in all branches, and takes longest."""
-
-    def select(self, scores: Any, *, sensitivity: int, epsilon: Fraction, draw: Any) -> int:
-        self.selection = selection(tuple(scores), sensitivity, epsilon, draw)
-        return self.choice
-
-
 def law(
-    data: GroupedContributions, parameters: GroupParameters, sampler: type[Branch] = Quick
+    data: GroupedContributions, parameters: GroupParameters, sampler: type[Branch] = Branch
 ) -> list[Branch]:
     """All branches of a release with one bound for all groups, with the law of the choice between them."""
     result = []
@@ -52,7 +38,7 @@ def law(
 
 
 def worst(
-    one: PairTable, other: PairTable, parameters: GroupParameters, sampler: type[Branch] = Quick
+    one: PairTable, other: PairTable, parameters: GroupParameters, sampler: type[Branch] = Branch
 ) -> Loss:
     """The worst log-ratio between the output laws on two tables."""
     assert parameters.groups is not None
@@ -88,7 +74,7 @@ def tiny_law(values: tuple[tuple[int, ...], ...], parameters: GroupParameters) -
     curve = GroupedCurve(range(1, 5), (*np.nonzero(rounds), rounds[rounds > 0]), groups=GROUPS)
     result = []
     for choice in range(4):
-        branch = Quick(choice)
+        branch = Branch(choice)
         count_groups(curve, lambda bound: np.array(values[bound - 5]), parameters, branch)
         result.append(branch)
     return result
@@ -177,7 +163,7 @@ def test_margins_from_the_groups_that_occur_are_caught() -> None:
 
     def choice_law(table: PairTable, margins_for: int) -> Any:
         curve = grouped_greedy_curve(grouped(table, groups), parameters.bounds)
-        branch = Quick(0)
+        branch = Branch(0)
         mutant = replace(parameters, groups=margins_for)
         choose_bound(curve, mutant, Fraction(4, 5), branch)
         return branch.selection
@@ -190,7 +176,7 @@ def test_margins_from_the_groups_that_occur_are_caught() -> None:
 
 
 def test_noise_shared_out_between_the_groups_is_caught() -> None:
-    class Mutant(Quick):
+    class Mutant(Branch):
         def laplace_vector(self, values: Any, *, sensitivity: int, epsilon: Fraction) -> list[int]:
             return super().laplace_vector(
                 values, sensitivity=Fraction(sensitivity, len(values)), epsilon=epsilon
@@ -202,7 +188,7 @@ def test_noise_shared_out_between_the_groups_is_caught() -> None:
 
 
 def test_dropping_the_factor_two_of_the_choice_is_caught() -> None:
-    class Mutant(Quick):
+    class Mutant(Branch):
         def select(self, scores: Any, *, sensitivity: int, epsilon: Fraction, draw: Any) -> int:
             return super().select(scores, sensitivity=sensitivity, epsilon=2 * epsilon, draw=draw)
 
@@ -220,7 +206,7 @@ def test_kept_sets_that_are_not_nested_are_caught() -> None:
     def spent(before: list[int], after: list[int]) -> float:
         laws = []
         for values in (before, after):
-            branch = Quick(0)
+            branch = Branch(0)
             count_groups(None, lambda _, values=values: np.array(values), parameters, branch)  # type: ignore[misc]
             laws.append([branch])
         return loss(*laws).whole
@@ -232,7 +218,7 @@ def test_kept_sets_that_are_not_nested_are_caught() -> None:
 # Everybody in one group only.
 
 
-class Each(Quick):
+class Each(Branch):
     """Follows the choice in every group and writes all of them down."""
 
     def __init__(self, choice: int) -> None:
@@ -398,7 +384,7 @@ def test_the_choice_for_unknown_groups_costs_its_share(name: str) -> None:
     parameters = settings(None, delta="0.01", epsilon=4)
     laws = []
     for table in (private_pairs(people, groups), private_pairs([*people, more], groups)):
-        branch = Quick(0)
+        branch = Branch(0)
         curve = grouped_greedy_curve(grouped(table, groups), parameters.bounds)
         choose_bound(curve, parameters, Fraction(16, 5), branch)
         laws.append(branch.selection)
