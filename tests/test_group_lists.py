@@ -19,12 +19,11 @@ from dpdistinct.group_lists import (
     SHAPES,
     GroupList,
     check_labels,
-    day_sql,
     first_day,
     label_of,
-    label_sql,
     parse_groups,
 )
+from dpdistinct.sources.labels import first_day_sql, label_sql
 
 
 def labels(groups: Any, **options: Any) -> list[str]:
@@ -169,7 +168,9 @@ def test_lists_that_do_not_fit_several_columns_are_refused(groups: Any, options:
         ("TIMESTAMP_NS '2024-03-05 23:59:59.999'", "year", "2024"),
         ("TIMESTAMPTZ '2024-03-05 23:30:00-02'", "day", "2024-03-06"),
         ("NULL::DATE", "day", None),
-        ("'infinity'::TIMESTAMP", "day", "infinity"),
+        ("'infinity'::TIMESTAMP", "day", None),
+        ("DATE '0999-12-31'", None, None),
+        ("DATE '10000-01-01'", "month", None),
         ("'DE'::ENUM('DE', 'FR')", None, "DE"),
         ("'2024-09'", "month", "2024-09"),
         ("'2024-09'", "year", None),
@@ -187,7 +188,7 @@ def test_duckdb_finds_the_label_of_a_value(value: str, every: Any, expected: str
 
 
 def test_weeks_have_labels_only() -> None:
-    assert all(day_sql("x", kind, "week") is None for kind in ("varchar", "date", "timestamp"))
+    assert all(first_day_sql("x", kind, "week") is None for kind in ("varchar", "date", "timestamp"))
 
 
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"])
@@ -213,7 +214,7 @@ def test_a_date_has_the_first_day_of_a_listed_period_if_and_only_if_it_has_its_l
         connection.execute("SET TimeZone = 'Asia/Tokyo'")
         table = connection.sql(f"FROM (VALUES {values}, (NULL)) t(x) UNION ALL {some}")
         id_of = table.types[0].id
-        day = f"epoch_us({day_sql('x', id_of, every)}::TIMESTAMP) // 86_400_000_000"
+        day = f"epoch_us({first_day_sql('x', id_of, every)}::TIMESTAMP) // 86_400_000_000"
         found = table.project(f"{label_sql('x', id_of, every)} AS label, {day}").fetchall()
     assert len(found) == len(odd) + 1 + 36_000
     first, last = (

@@ -10,6 +10,8 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark")
@@ -20,7 +22,9 @@ from pyspark.sql import SparkSession
 
 from dpdistinct import Ledger, count_distinct, count_distinct_by
 from dpdistinct.group_lists import PERIODS
+from test_group_collisions import groups_of
 from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, in_one_command, truth, visits
+from test_group_text import mutated
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -66,13 +70,76 @@ def test_periods_are_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> N
             assert (there[0] == curve_of(frame, how)[0]).all(), (every, number)
 
 
-def test_a_month_and_a_year_are_no_days_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    texts = ["2024-01", "2024", " 2024-01 ", "+2024", "2024-01-01", "2024-01-01 10:00:00"]
-    frame = pl.DataFrame({"user": range(6), "site": range(6), "day": texts})
-    how = {"group_by": "day", "groups": "2024-01-01..2024-01-31", "every": "day"}
-    there, here = curve_of(on_spark(spark, frame, tmp_path), how), curve_of(frame, how)
-    assert (there[0] == here[0]).all()
-    assert here[0][0].sum() == 2
+@pytest.fixture(params=["America/New_York", "Pacific/Apia"])  # the second left out a whole day of 2011
+def zone(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", request.param)
+    yield request.param
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def of_days(days: Any) -> pa.Table:
+    numbers = [str(i) for i in range(len(days))]
+    return pa.table({"user": numbers, "site": numbers, "day": days})
+
+
+def same_periods(spark: SparkSession, table: pa.Table, folder: Path, every: Any) -> None:
+    path = folder / f"{every}.parquet"
+    pq.write_table(table, path)
+    how: dict[str, Any] = {"by": "day", "every": every}
+    here = groups_of(path, **how)
+    assert groups_of(spark.read.parquet(str(path)), **how) == here
+    assert here
+
+
+@pytest.mark.parametrize("every", PERIODS)
+def test_a_text_lies_in_the_same_period_on_spark(
+    spark: SparkSession, zone: str, every: Any, tmp_path: Path
+) -> None:
+    same_periods(spark, of_days(mutated(1500)), tmp_path, every)
+
+
+@pytest.mark.parametrize("every", PERIODS)
+def test_the_farthest_dates_are_left_out_on_spark_as_elsewhere(
+    spark: SparkSession, zone: str, every: Any, tmp_path: Path
+) -> None:
+    around = [
+        -354286,
+        -354285,
+        -1,
+        0,
+        15338,
+        2932896,
+        2932897,
+    ]  # the ends of the years 1000 and 9999; 2011-12-30
+    days = [-(2**31) + 2, 2**31 - 2, *around]
+    same_periods(spark, of_days(pa.array(days, pa.int32()).cast(pa.date32())), tmp_path, every)
+    far = 2**63 - 2
+    times = [-far, far, *(86_400_000_000 * day + more for day in around for more in (-1, 0, 86_399_999_999))]
+    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        same_periods(spark, of_days(pa.array(times, pa.int64()).cast(kind)), tmp_path, every)
+
+
+@pytest.mark.parametrize("groups", ["unknown", ["DE", "S\ufffdo", "S\\xffo"]])
+def test_a_text_that_is_not_utf_8_is_the_same_group_on_spark(
+    spark: SparkSession, groups: Any, tmp_path: Path
+) -> None:
+    texts = [
+        b"DE",
+        "S\ufffdo".encode(),
+        b"S\xffo",
+        b"S\\xffo",
+        b"\xed\xa0\x80",
+        "é\U0001f642".encode(),
+        b"\xf0\x9f",
+    ]
+    table = of_days(pa.array(texts * 5, pa.binary()).view(pa.string()))
+    pq.write_table(table, tmp_path / "texts.parquet")
+    here = groups_of(table, by="day", groups=groups)
+    assert groups_of(spark.read.parquet(str(tmp_path / "texts.parquet")), by="day", groups=groups) == here
+    assert here["S\ufffdo"][-1] == 5
+    if groups == "unknown":
+        assert here["S\\xffo"][-1] == 10
 
 
 def test_sites_by_country_and_month_on_spark(spark: SparkSession, tmp_path: Path) -> None:

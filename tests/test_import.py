@@ -36,7 +36,7 @@ def test_a_count_imports_neither_the_ledger_nor_spark_unless_asked(tmp_path: Pat
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     *sentence, imported = result.stdout.split("\n")[:-1]
-    assert "distinct values of what" in "".join(sentence)
+    assert "distinct value" in "".join(sentence)
     assert imported == ""
 
 

@@ -18,7 +18,7 @@ LAYERS = [
     "errors digits hull wording tables",
     "resources streams parameters group_lists layout selection",
     "inversion privacy query ledger_input",
-    "noise joint ledger_rows sources.values sources.columns sources.forms sources.blocks",
+    "noise joint ledger_rows sources.values sources.columns sources.forms sources.labels sources.blocks",
     "sources.folders sources.places",
     "ledger_request ledger_store ledger_convert contributions",
     "curves ledger synthetic",

@@ -272,19 +272,16 @@ NB_MODULE(_core, m) {
         },
         "sources"_a, "layout"_a.none(), "columns"_a, "threads"_a, "block"_a = kBlock, "longest_row"_a = kLongestRow,
         "left_out"_a.none() = nb::none());
-    nb::class_<OtherDates>(m, "OtherDates").def(nb::init<>()).def_prop_ro("met", [](const OtherDates& others) {
-        return others.met.load();
-    });
     m.def(
         "text_keys",
         [](nb::handle sources, nb::handle layout, nb::handle people, nb::handle elements, unsigned threads,
            std::size_t block, std::size_t longest_row, nb::handle groups, const std::vector<int>& every,
-           const std::vector<Label>& labels, int bits, std::shared_ptr<OtherDates> others) {
+           const std::vector<Label>& labels, int bits) {
             TextArguments given(sources, layout, {people, groups, elements}, threads, block, longest_row);
             if (every.size() != nb::len(groups) || bits < 0 || bits > 32) throw std::invalid_argument("groups wrong");
-            TextGroups by{{}, GroupNumbers(labels, bits), std::move(others)};
+            TextGroups by{{}, GroupNumbers(labels, bits)};
             for (int rule : every) {
-                if (rule < 0 || rule > 4 || !by.others) throw std::invalid_argument("every wrong");
+                if (rule < 0 || rule > 4) throw std::invalid_argument("every wrong");
                 by.every.push_back(static_cast<Every>(rule));
             }
             return owning_capsule(
@@ -293,7 +290,7 @@ NB_MODULE(_core, m) {
         },
         "sources"_a, "layout"_a.none(), "people"_a, "elements"_a, "threads"_a, "block"_a = kBlock,
         "longest_row"_a = kLongestRow, "groups"_a = nb::make_tuple(), "every"_a = std::vector<int>(),
-        "labels"_a = std::vector<Label>(), "bits"_a = 0, "others"_a.none() = nb::none());
+        "labels"_a = std::vector<Label>(), "bits"_a = 0);
     m.def("key_schema", [] { return owning_capsule(key_schema(), "arrow_schema"); });
     nb::class_<Builder>(m, "GraphBuilder")
         .def(nb::init<unsigned, std::size_t>(), "threads"_a, "least_room"_a = kLeastRoom)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "key_batch.hpp"
+#include "secret.hpp"
 #include "xxh64.hpp"
 
 namespace dpdistinct {
@@ -40,7 +41,7 @@ struct Group {
     bool shared = false;     // another label has the same key
 };
 
-// An open-addressing table: keys of labels are hashes and spread well.
+// An open-addressing table.
 class GroupNumbers {
    public:
     GroupNumbers() = default;
@@ -48,7 +49,7 @@ class GroupNumbers {
     // its label, or by those in `keys` if the columns write the labels in another form.
     GroupNumbers(std::vector<Label> labels, int bits, const std::vector<std::uint64_t>& keys = {})
         : low_bits_((std::uint64_t{1} << bits) - 1),
-          slots_(std::bit_ceil(2 * labels.size() + 1)),
+          slots_(std::bit_ceil(2 * labels.size() + 2)),
           labels_(std::move(labels)) {
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             const std::uint64_t key = keys.empty() ? label_key(labels_[i]) : keys.at(i);
@@ -92,13 +93,14 @@ class GroupNumbers {
 
     // The slot of the label, or the free slot where it would be. Fewer than half of the slots are taken.
     std::size_t place(std::uint64_t label) const {
-        std::size_t at = label & (slots_.size() - 1);
+        std::size_t at = label * multiplier_ >> (64 - std::countr_zero(slots_.size()));
         while (slots_[at].number != Group::kNone && slots_[at].label != label) at = (at + 1) & (slots_.size() - 1);
         return at;
     }
 
     std::uint64_t low_bits_ = 0;
-    std::vector<Group> slots_{Group{}};
+    std::vector<Group> slots_ = std::vector<Group>(2);
+    std::uint64_t multiplier_ = secret_multiplier();
     std::vector<Label> labels_;
     std::map<Label, Group> by_text_;  // those that share a key; no hash: nobody can make it slow
 };

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "array.hpp"
 #include "graph.hpp"
+#include "secret.hpp"
 #include "sort.hpp"
 
 namespace dpdistinct {
@@ -48,16 +48,6 @@ class KeyNumbers {
     }
 
    private:
-    // Whoever writes rows may choose their hashes, and with a known multiplier make them all fall into one slot.
-    // So it is drawn anew in every process; nothing but the time depends on it.
-    static std::uint64_t multiplier() {
-        static const std::uint64_t drawn = [] {
-            std::random_device device;
-            return (std::uint64_t{device()} << 32 | device()) | 1;
-        }();
-        return drawn;
-    }
-
     std::size_t home(std::uint64_t key) const { return key * multiplier_ >> (64 - bits_); }
 
     void resize(int bits) {
@@ -75,7 +65,7 @@ class KeyNumbers {
     static constexpr std::uint32_t kFree = ~std::uint32_t{0};
     static constexpr int kFewestBits = 8;
     static constexpr std::size_t kRoomy = 1 << 9;
-    std::uint64_t multiplier_ = multiplier();
+    std::uint64_t multiplier_ = secret_multiplier();
     int bits_ = 0;
     std::vector<std::uint32_t> slots_;
     Array<std::uint64_t> keys_;

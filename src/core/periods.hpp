@@ -1,6 +1,7 @@
-// The day, week, month or year of a date written in a plain form.
+// The period that a date in a text lies in: one rule for every engine (sources/labels.py has it in words and in SQL).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -9,27 +10,27 @@ namespace dpdistinct {
 
 enum class Every : std::uint8_t { kWhole, kDay, kWeek, kMonth, kYear };  // kWhole: the text itself
 
-// Writes the same labels as DuckDB does with group_lists.label_sql.
 class PeriodLabel {
    public:
-    // The label of a date; valid as long as `text` and until the next call. The plain forms are 2024-03-05,
-    // 2024-03-05 16:00:00 and 2024-03-05T16:00:00.123456Z. A text such as 2024-03 is the label of its own month.
-    // Other texts give an empty label; DuckDB reads them.
+    // The label of a date; valid as long as `text` and until the next call. Empty for a text that is no date.
     std::string_view of(std::string_view text, Every every) {
         if (is_label(text, every)) return text;
-        if (!is_plain(text)) return {};
+        if (!read_day(text) || !write_day()) return {};
         switch (every) {
-            case Every::kDay: return text.substr(0, 10);
-            case Every::kMonth: return text.substr(0, 7);
-            case Every::kYear: return text.substr(0, 4);
+            case Every::kDay: return {label_, 10};
+            case Every::kMonth: return {label_, 7};
+            case Every::kYear: return {label_, 4};
             default: return week();
         }
     }
 
    private:
+    using Days = std::chrono::days;
+
+    // A text such as 2024-03 is the label of its own month; a day is named by its date.
     static bool is_label(std::string_view text, Every every) {
         int year, part;
-        if (text.size() < 4 || !number(text, 0, 4, year) || !is_usual(year)) return false;
+        if (text.size() < 4 || !number(text, 0, 4, year) || year < 1000) return false;
         switch (every) {
             case Every::kYear: return text.size() == 4;
             case Every::kMonth:
@@ -37,30 +38,55 @@ class PeriodLabel {
             case Every::kWeek:
                 return text.size() == 8 && text[4] == '-' && text[5] == 'W' && number(text, 6, 2, part) && part >= 1 &&
                        part <= 53;
-            default: return false;  // a day is named by its date
+            default: return false;
         }
     }
 
-    static bool is_usual(int year) { return year >= 1001 && year <= 9998; }  // the years beside it have four digits too
-
-    bool is_plain(std::string_view text) {
+    // The day in UTC.
+    bool read_day(std::string_view text) {
+        int year, month, day, minute = 0;
         if (text.size() < 10 || text[4] != '-' || text[7] != '-') return false;
-        if (!number(text, 0, 4, year_) || !number(text, 5, 2, month_) || !number(text, 8, 2, day_)) return false;
-        if (!is_usual(year_)) return false;
-        if (month_ < 1 || month_ > 12 || day_ < 1 || day_ > days_of(month_)) return false;
-        return text.size() == 10 || is_time(text.substr(10));
+        if (!number(text, 0, 4, year) || !number(text, 5, 2, month) || !number(text, 8, 2, day)) return false;
+        const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                               std::chrono::day(static_cast<unsigned>(day))};
+        if (!date.ok() || (text.size() > 10 && !read_time(text.substr(10), minute))) return false;
+        day_ = std::chrono::sys_days(date) + Days(minute < 0 ? -1 : minute >= kDay ? 1 : 0);
+        return true;
     }
 
-    // A time of day: " 16:00:00" or "T16:00:00", with up to six decimals of the second, with or without Z.
-    static bool is_time(std::string_view text) {
-        int hour, minute, second, fraction;
-        if (text.size() < 9 || (text[0] != ' ' && text[0] != 'T') || text[3] != ':' || text[6] != ':') return false;
-        if (!number(text, 1, 2, hour) || !number(text, 4, 2, minute) || !number(text, 7, 2, second)) return false;
-        if (hour > 23 || minute > 59 || second > 59) return false;
-        text.remove_prefix(9);
-        if (text.ends_with('Z')) text.remove_suffix(1);
+    // The minute of the day in UTC: below zero on the day before, and kDay or more on the day after.
+    static bool read_time(std::string_view text, int& minute) {
+        int hour, part;
+        if (text.size() < 6 || (text[0] != ' ' && text[0] != 'T') || text[3] != ':') return false;
+        if (!number(text, 1, 2, hour) || !number(text, 4, 2, minute) || hour > 23 || minute > 59) return false;
+        minute += 60 * hour;
+        text.remove_prefix(6);
+        if (text.size() >= 3 && text[0] == ':') {
+            if (!number(text, 1, 2, part) || part > 59) return false;
+            text.remove_prefix(3);
+            if (text.starts_with('.')) {
+                std::size_t digits = 0;
+                while (1 + digits < text.size() && text[1 + digits] >= '0' && text[1 + digits] <= '9') ++digits;
+                if (digits < 1 || digits > 9) return false;
+                text.remove_prefix(1 + digits);
+            }
+        }
         if (text.empty()) return true;
-        return text[0] == '.' && text.size() >= 2 && text.size() <= 7 && number(text, 1, text.size() - 1, fraction);
+        if (text[0] == ' ') text.remove_prefix(1);
+        if (text == "Z" || text == "UTC") return true;
+        return read_zone(text, minute);
+    }
+
+    // +02:00, +0200 or +02.
+    static bool read_zone(std::string_view text, int& minute) {
+        int hours, minutes = 0;
+        if (text.size() < 3 || (text[0] != '+' && text[0] != '-') || !number(text, 1, 2, hours) || hours > 14) return false;
+        const int sign = text[0] == '+' ? 1 : -1;
+        text.remove_prefix(3);
+        if (text.starts_with(':') && text.size() == 3) text.remove_prefix(1);
+        if (!text.empty() && (text.size() != 2 || !number(text, 0, 2, minutes) || minutes > 59)) return false;
+        minute -= sign * (60 * hours + minutes);
+        return true;
     }
 
     static bool number(std::string_view text, std::size_t from, std::size_t digits, int& result) {
@@ -72,32 +98,38 @@ class PeriodLabel {
         return true;
     }
 
-    static bool is_leap(int year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
-
-    int days_of(int month) const {
-        constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-        return kDays[month - 1] + (month == 2 && is_leap(year_));
+    // False for a day before the year 1000 or after 9999.
+    bool write_day() {
+        const std::chrono::year_month_day date(day_);
+        const int year = static_cast<int>(date.year());
+        if (year < 1000 || year > 9999) return false;
+        write(0, year / 100), write(2, year % 100);
+        write(5, static_cast<int>(static_cast<unsigned>(date.month())));
+        write(8, static_cast<int>(static_cast<unsigned>(date.day())));
+        label_[4] = label_[7] = '-';
+        return true;
     }
 
     // The week that this day's Thursday is in, in the year of that Thursday (ISO 8601).
     std::string_view week() {
-        int of_year = day_;  // the day of the year, from 1 on
-        for (int month = 1; month < month_; ++month) of_year += days_of(month);
-        const int before = year_ - 1;
-        const int weekday = (before * 365 + before / 4 - before / 100 + before / 400 + of_year - 1) % 7;  // 0: Monday
-        int thursday = of_year - weekday + 3, year = year_;
-        const auto length = [](int any) { return 365 + is_leap(any); };
-        if (thursday < 1) thursday += length(--year);
-        if (thursday > length(year)) thursday -= length(year++);
-        const int number = (thursday - 1) / 7 + 1;
-        const int digits[] = {year / 1000, year / 100 % 10, year / 10 % 10, year % 10, number / 10, number % 10};
-        std::memcpy(label_, "0000-W00", sizeof label_);
-        for (int i = 0; i < 6; ++i) label_[i < 4 ? i : i + 2] = static_cast<char>('0' + digits[i]);
-        return {label_, sizeof label_};
+        const auto weekday = std::chrono::weekday(day_).iso_encoding();
+        const std::chrono::sys_days thursday = day_ + Days(4) - Days(weekday);
+        const std::chrono::year year = std::chrono::year_month_day(thursday).year();
+        const Days since = thursday - std::chrono::sys_days(year / std::chrono::January / 1);
+        write(0, static_cast<int>(year) / 100), write(2, static_cast<int>(year) % 100);
+        std::memcpy(label_ + 4, "-W", 2);
+        write(6, static_cast<int>(since.count() / 7) + 1);
+        return {label_, 8};
     }
 
-    int year_ = 0, month_ = 0, day_ = 0;
-    char label_[8];
+    void write(std::size_t at, int two_digits) {
+        label_[at] = static_cast<char>('0' + two_digits / 10);
+        label_[at + 1] = static_cast<char>('0' + two_digits % 10);
+    }
+
+    static constexpr int kDay = 24 * 60;
+    std::chrono::sys_days day_;
+    char label_[10];
 };
 
 }  // namespace dpdistinct

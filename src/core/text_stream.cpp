@@ -80,10 +80,7 @@ struct MakeKeys {
             for (; i < people; ++i) add(person, *fields[i]);
             for (std::size_t g = 0; g < groups; ++g, ++i) {
                 std::string_view& text = texts[g] = *fields[i];
-                if (by.every[g] != Every::kWhole && (text = periods[g].of(text, by.every[g])).empty()) {
-                    by.others->met = true;
-                    return;
-                }
+                if (by.every[g] != Every::kWhole && (text = periods[g].of(text, by.every[g])).empty()) return;
                 add(label, text);
             }
             const Group* const group = groups > 0 ? by.groups.find(label, [&](std::size_t g) { return texts[g]; }) : nullptr;

@@ -1,7 +1,6 @@
 // Text files as Arrow streams, read by several threads.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -32,16 +31,10 @@ struct TextQuery {
 // A text column for each requested column. The rows keep their order.
 ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query);
 
-// Whether a stream has left out a row because its date is not in a plain form (periods.hpp).
-struct OtherDates {
-    std::atomic<bool> met = false;
-};
-
 // The columns of the group's label. They stand after the person's columns and before the element's.
 struct TextGroups {
     std::vector<Every> every;  // of each column
     GroupNumbers groups;
-    std::shared_ptr<OtherDates> others;
 };
 
 // The keys of the rows without a NULL; the first `people` columns are the person's. The same keys as those of

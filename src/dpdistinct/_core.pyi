@@ -77,10 +77,6 @@ class LeftOut:
     @property
     def no_objects(self) -> int: ...
 
-class OtherDates:
-    @property
-    def met(self) -> bool: ...
-
 def text_values(
     sources: Sequence[TextSource],
     layout: CsvLayout | None,
@@ -102,7 +98,6 @@ def text_keys(
     every: Sequence[int] = ...,  # of each column of groups: its place in group_lists.Every from 1 on; 0: none
     labels: Sequence[Sequence[str]] = ...,
     bits: int = ...,
-    others: OtherDates | None = ...,
 ) -> Any: ...
 def balanced_loads(graph: Graph, threads: int, first_trees: int = ..., patience: int = ...) -> Histogram: ...
 def greedy_loads(graph: Graph) -> Histogram: ...

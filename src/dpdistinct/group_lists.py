@@ -2,7 +2,7 @@
 
 The list must be written down before anybody looks at the data: which groups occur is already something about
 the people in the table. Each value of a grouping column has one text label, by a rule of that value and
-the column's public type (`label_sql`), and the list holds such labels:
+the column's public type (sources/labels.py), and the list holds such labels:
 
     column          label                                           written as
     text            the text itself                                 "DE"
@@ -52,20 +52,8 @@ SHAPES: dict[Every, str] = {
     "year": r"\d{4}",
 }
 
-OWN_LABELS: dict[Every, str] = {
-    "week": "[1-9][0-9]{3}-W(0[1-9]|[1-4][0-9]|5[0-3])",
-    "month": "[1-9][0-9]{3}-(0[1-9]|1[0-2])",
-    "year": "[1-9][0-9]{3}",
-}
-"""Texts that name a period and are no date; a day is named by its date."""
-
-TEXT = ("varchar", "enum", "uuid")
 SIGNED = ("tinyint", "smallint", "integer", "bigint", "hugeint")
 INTEGERS = (*SIGNED, *(f"u{kind}" for kind in SIGNED))
-TIMES = (
-    *("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
-    *("timestamp with time zone", "timestamptz_ns"),
-)
 
 
 @dataclass(frozen=True)
@@ -155,53 +143,6 @@ def label_of(day: dt.date, every: Every) -> str:
 def label_order(label: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     """A fixed order of all possible labels: by key, and by text where somebody has made two with one key."""
     return _core.label_key(label), label
-
-
-def label_sql(column: str, kind: str, every: Every | None) -> str:
-    """DuckDB's SQL for the label of a column (quoted) whose type has this id; both are public."""
-    if every is not None:
-        if kind != "varchar" and kind not in TIMES:
-            raise ParameterError("every needs a column of dates or timestamps")
-        label = f"TRY(strftime({_time_sql(column, kind)}, '{PERIODS[every]}'))"
-        if kind != "varchar" or every not in OWN_LABELS:
-            return label
-        return f"CASE WHEN {_is_label(column, every)} THEN {column} ELSE {label} END"
-    if kind in TEXT or kind in INTEGERS or kind == "boolean":
-        return f"{column}::VARCHAR"
-    if kind == "date":
-        return f"TRY(strftime({column}, '{PERIODS['day']}'))"
-    hint = '; with every="day", "week", "month" or "year" it can be a timestamp' if kind in TIMES else ""
-    raise ParameterError(f"group_by must name columns of text, integers, booleans or dates{hint}")
-
-
-def day_sql(column: str, kind: str, every: Every) -> str | None:
-    """DuckDB's SQL for the first day of the period, as a DATE: what is faster to find in a list than a label.
-
-    None for what has no such form.
-    """
-    # For weeks there is none: when DuckDB plans a query, it looks for that of the least date, and may fail.
-    if every == "week" or kind not in ("varchar", "date", "timestamp", "timestamp with time zone"):
-        return None
-    if kind == "varchar" and every in OWN_LABELS:
-        first = "-01" if every == "month" else "-01-01"
-        column = f"(CASE WHEN {_is_label(column, every)} THEN {column} || '{first}' ELSE {column} END)"
-    return f"TRY(date_trunc('{every}', {_time_sql(column, kind)}::DATE)::DATE)"
-
-
-def _time_sql(column: str, kind: str) -> str:
-    """The date or time of a column with this type; NULL for a text that is none: its own row is left out."""
-    if kind == "varchar":
-        return f"TRY_CAST({column} AS TIMESTAMP)"
-    # Whatever the time zone of the session is:
-    if kind == "timestamp with time zone":
-        return f"make_timestamp(epoch_us({column}))"
-    if kind == "timestamptz_ns":
-        return f"make_timestamp_ns(epoch_ns({column}))"
-    return column
-
-
-def _is_label(column: str, every: Every) -> str:
-    return f"regexp_full_match({column}, '{OWN_LABELS[every]}')"
 
 
 def first_day(label: str, every: Every) -> int:

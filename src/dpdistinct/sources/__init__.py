@@ -187,18 +187,17 @@ def _open_text(paths: list[str], suffix: str, query: Query, resources: Resources
     if query.sql is None and not query.group_by:
         yield source
         return
+    if query.sql is None and isinstance(query.groups, GroupList):
+        from dpdistinct.sources.text_groups import GroupedText
+
+        yield GroupedText(files)
+        return
     columns = list(query.columns) or files.columns
     if query.sql is None:
         columns = list(dict.fromkeys(source.find(query)))
         refuse_twins(columns)
     of_text = {"text": True, "exact_names": source.exact_names}
-    by_duckdb = partial(_selected, files.values(columns), columns, query, resources, **of_text)
-    if query.sql is None and isinstance(query.groups, GroupList):
-        from dpdistinct.sources.text_groups import GroupedText
-
-        yield GroupedText(files, by_duckdb)
-        return
-    with by_duckdb() as selected:
+    with _selected(files.values(columns), columns, query, resources, **of_text) as selected:
         yield selected
 
 

@@ -13,19 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.group_lists import (
-    Every,
-    GroupList,
-    check_labels,
-    day_sql,
-    first_day,
-    label_order,
-    label_sql,
-)
+from dpdistinct.group_lists import Every, GroupList, check_labels, first_day, label_order
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, mended_sql
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
+from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
@@ -138,10 +131,11 @@ class Relation:
             name = find_column(asked, self.columns, self.text)
             kind = self._kinds()[name].id
             every = query.periods[i]
-            label = label_sql(quoted(name), kind, every)
+            label, day = label_sql(quoted(name), kind, every), None
             if every is None and isinstance(query.groups, GroupList):
                 label = _among(label, list(dict.fromkeys(listed[i] for listed in query.groups.labels)))
-            day = None if every is None or query.groups == "unknown" else day_sql(quoted(name), kind, every)
+            if every is not None and query.groups != "unknown":
+                day = first_day_sql(quoted(name), kind, every)
             result.append((label, None) if day is None else (day, every))
         return result
 
@@ -170,6 +164,8 @@ def _among(label: str, listed: list[str]) -> str:
     """SQL for a label that is NULL unless it is listed. A number is handed out faster than a text."""
     if len(listed) > MANY_LABELS:
         return label
+    if any("\\x" in text for text in listed):  # only these can be what becomes of a text that is not UTF-8
+        label = mended_sql(label)
     return f"TRY_CAST({label} AS ENUM({', '.join(map(literal, listed))}))"
 
 

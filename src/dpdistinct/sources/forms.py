@@ -75,27 +75,6 @@ def duckdb_form(name: str, kind: Any) -> str:
     return DUCKDB[kind.id]
 
 
-_TAIL = "[89AB][0-9A-F]"
-# A character of UTF-8 beyond ASCII, or else any byte, in hexadecimal digits.
-_CHARACTERS = "|".join(
-    (
-        f"(?:C[2-9A-F]|D[0-9A-F]){_TAIL}",
-        *(f"E0[AB][0-9A-F]{_TAIL}", f"E[1-9A-CEF](?:{_TAIL}){{2}}", f"ED[89][0-9A-F]{_TAIL}"),
-        *(f"F0[9AB][0-9A-F](?:{_TAIL}){{2}}", f"F[1-3](?:{_TAIL}){{3}}", f"F48[0-9A-F](?:{_TAIL}){{2}}"),
-        "..",
-    )
-)
-
-
-def mended_sql(text: str) -> str:
-    r"""DuckDB's SQL for what the core makes of a text: a byte that is no part of UTF-8 counts as \xNN."""
-    cut = f"regexp_extract_all(hex(encode({text})), '{_CHARACTERS}')"
-    alone = "length(digits) = 2 AND digits >= '80'"
-    one = f"CASE WHEN {alone} THEN '\\x' || lower(digits) ELSE decode(unhex(digits)) END"
-    whole = f"array_to_string(list_transform({cut}, lambda digits: {one}), '')"
-    return f"coalesce(TRY(decode(encode({text}))), {whole})"
-
-
 def check_arrow_field(
     name: str, form: str, dictionary: str, extension: str, *, for_sql: bool = False
 ) -> None:

@@ -12,11 +12,12 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown, without_context
-from dpdistinct.group_lists import OWN_LABELS, Every, GroupList, label_order
+from dpdistinct.group_lists import GroupList, label_order
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.forms import SPARK, refused
+from dpdistinct.sources.labels import spark_label
 from dpdistinct.sources.sparkio import functions_of, is_connect, quiet
 from dpdistinct.sources.sparkkeys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
 from dpdistinct.streams import ArrowStream
@@ -80,7 +81,8 @@ class SparkSource:
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
         with quiet(self._df.sparkSession), constant_error(UNSORTED):
-            found = self._df.select(*self._labels(query)).dropna().dropDuplicates().collect()
+            labels = [label.alias(f"label_{i}") for i, label in enumerate(self._labels(query))]
+            found = self._df.select(*labels).dropna().dropDuplicates().collect()
         return sorted((tuple(row) for row in found), key=label_order)
 
     @contextmanager
@@ -152,8 +154,7 @@ class SparkSource:
                 f"there are columns that differ from {shown(name)} in case alone, which Spark takes for one; "
                 "rename them"
             )
-        quoted = name.replace("`", "``")
-        return self._functions.col(f"`{quoted}`"), name, dict(self._kinds)[name]
+        return self._functions.col(quoted(name)), name, dict(self._kinds)[name]
 
     def _find(self, asked: str) -> tuple[Column, str | None]:
         """A column, and what its values are cast to."""
@@ -164,42 +165,14 @@ class SparkSource:
         return column, SPARK[type_name]
 
     def _labels(self, query: Query) -> list[Column]:
-        """The labels of the grouping columns, as group_lists.label_sql has them for DuckDB."""
+        """The labels of the grouping columns."""
         labels = []
-        for i, asked in enumerate(query.group_by):
-            column, _, kind = self._column(asked)
-            every = query.periods[i]
-            labels.append(_label(self._functions, column, type(kind).__name__, every))
+        for asked, every in zip(query.group_by, query.periods, strict=True):
+            _, name, kind = self._column(asked)
+            labels.append(self._functions.expr(spark_label(quoted(name), type(kind).__name__, every)))
         return labels
 
 
-def _label(functions: Any, value: Any, kind: str, every: Every | None) -> Any:
-    """The label of a value: text, or the name of the period that a date lies in. Times are in UTC."""
-    if every is None:
-        if kind in ("StringType", "BooleanType", "ByteType", "ShortType", "IntegerType", "LongType"):
-            return value.cast("string")
-        if kind == "DateType":
-            return functions.date_format(value, "yyyy-MM-dd")
-        raise ParameterError("group_by must name columns of text, integers, booleans or dates")
-    if kind == "StringType":
-        text = value
-        # Spark takes a year or a month for a date, its first day; here each stands for itself alone.
-        no_day = text.rlike("^\\s*[+-]?[0-9]+(-[0-9]+)?\\s*$")
-        period = _period(functions, functions.when(~no_day, functions.try_to_timestamp(text)), every)
-        if every in OWN_LABELS:
-            period = functions.when(text.rlike(f"^(?:{OWN_LABELS[every]})\\z"), text).otherwise(period)
-        return period
-    if kind not in ("DateType", "TimestampType", "TimestampNTZType"):
-        raise ParameterError("every needs a column of dates or timestamps")
-    if kind == "TimestampType":
-        value = functions.to_utc_timestamp(value, functions.current_timezone())
-    return _period(functions, value, every)
-
-
-def _period(functions: Any, value: Any, every: Every) -> Any:
-    if every == "week":
-        year = functions.extract(functions.lit("YEAROFWEEK"), value).cast("string")
-        week = functions.lpad(functions.weekofyear(value).cast("string"), 2, "0")
-        return functions.concat(year, functions.lit("-W"), week)
-    formats = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
-    return functions.date_format(value, formats[every])
+def quoted(name: str) -> str:
+    """A name as Spark's SQL writes it."""
+    return "`" + name.replace("`", "``") + "`"
