@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 CONNECTIONS = 6  # at a time
 
@@ -51,14 +51,15 @@ def running_server() -> Iterator[str]:
     if folder is None:
         raise NoServerError("no PostgreSQL server here; to test with one: apt-get install postgresql")
     user = ordinary_user()
-    with tempfile.TemporaryDirectory(prefix="dpdistinct-") as home:
+    # A file for what the server says: a pipe that nobody reads would be full one day, and stop it.
+    with tempfile.TemporaryDirectory(prefix="dpdistinct-") as home, tempfile.TemporaryFile() as said:
         if user:
             os.chown(home, user["user"], user["group"])
         data = f"{home}/data"
         settings: dict[str, Any] = {
             "cwd": home,
             "stdout": subprocess.DEVNULL,
-            "stderr": subprocess.PIPE,
+            "stderr": said,
             **user,
         }
         subprocess.run(
@@ -70,18 +71,20 @@ def running_server() -> Iterator[str]:
         process = subprocess.Popen([f"{folder}/postgres", "-D", data, "-k", home, *options], **settings)
         try:
             url = f"postgresql://tester@/postgres?host={home}"
-            wait_until_ready(url, process)
+            wait_until_ready(url, process, said)
             yield url
         finally:
             process.terminate()
-            process.communicate()
+            process.wait()
 
 
-def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(url: str, process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     from adbc_driver_postgresql import dbapi
 
     for _ in range(300):
-        assert process.poll() is None, process.communicate()[1].decode()
+        if process.poll() is not None:
+            said.seek(0)
+            raise AssertionError(said.read().decode())
         try:
             dbapi.connect(url).close()
             return

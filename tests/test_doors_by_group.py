@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from dpdistinct import (
     ColumnError,
     Contributions,
+    InputError,
     Ledger,
     ParameterError,
     RequestError,
@@ -266,3 +268,45 @@ def test_the_name_of_one_folder_changes_nothing_about_the_others(name: str, tmp_
     before, after = read_with("ann", "ben"), read_with("ann", "ben", name)
     assert (before.people, before.elements) == (2, 3)
     assert (after.people, after.elements) == (3, 4)
+
+
+FAILING = "SELECT user, site, CAST(CASE WHEN site = 's0' THEN 'x' ELSE '1' END AS INT) AS country FROM data"
+
+
+def sqlite_of(table: pl.DataFrame, path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (user TEXT, site TEXT, country TEXT)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?)", table.rows())
+        database.commit()
+    return path
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("door", ["csv", "jsonl", "parquet", "sqlite", "polars", "pandas", "arrow stream"])
+def test_a_query_that_fails_on_the_first_row_is_paid_for(door: str, grouped: bool, tmp_path: Path) -> None:
+    """Else whether it fails would be an answer for nothing."""
+    path, table, sql = tmp_path / f"visits.{door}", frame(), FAILING
+    data: Any = path
+    if door == "csv":
+        table.write_csv(path)
+    elif door == "jsonl":
+        table.write_ndjson(path)
+    elif door == "parquet":
+        table.write_parquet(path)
+    elif door == "sqlite":
+        sqlite_of(table, path)
+        least = "CASE WHEN site = 's0' THEN -9223372036854775808 ELSE 1 END"  # whose opposite is too large
+        sql = f"SELECT user, site, abs({least}) AS country FROM data"
+    else:
+        data = {"polars": table, "pandas": table.to_pandas(), "arrow stream": table.to_arrow().to_reader()}[
+            door
+        ]
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 1)
+    how: dict[str, Any] = {"sql": sql, "epsilon": 0.25, "ledger": ledger, "dataset": "visits"}
+    how |= {"columns": table.columns} if door == "jsonl" else {}
+    how |= {} if data is path else {"data_name": "visits"}
+    by: dict[str, Any] = {"group_by": "country", "groups": ["1"]} if grouped else {"element": "country"}
+    with pytest.raises(InputError):
+        (count_distinct_by if grouped else count_distinct)(data, **SIDES | how | by)
+    assert ledger.show()[0].left.epsilon == Fraction(3, 4)

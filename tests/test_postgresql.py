@@ -7,12 +7,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpdistinct import InputError, ParameterError, count_distinct_by, greedy_curve, read
-from dpdistinct.query import check_query
+from dpdistinct import (
+    InputError,
+    Ledger,
+    ParameterError,
+    count_distinct,
+    count_distinct_by,
+    greedy_curve,
+    read,
+)
+from dpdistinct.query import check_query, group_query
 from dpdistinct.resources import check_resources
 from dpdistinct.sources import open_source
 from inputs import check_reading, curve_of, greedy_reference, visits_of
@@ -183,9 +194,18 @@ def test_sites_by_country_and_month_in_one_call(server: str) -> None:
 
 
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
-    endless = "SELECT i AS person, i AS element FROM generate_series(1, 1e15::bigint) AS i -- for ever"
-    for person in ("person", "persn"):
+    endless = "SELECT i AS person, i AS element, i AS g FROM generate_series(1, 1e15::bigint) i -- for ever"
+    for person, grouped in product(("person", "persn"), (False, True)):
         query = check_query(person=person, element="element", sql=endless)
+        if grouped:
+            query = group_query(query, group_by="g", groups=[1, 2])
+        if grouped and person == "persn":
+            with (
+                pytest.raises(InputError, match="no column 'persn'"),
+                open_source(server, query, check_resources()),
+            ):
+                pass
+            continue
         with open_source(server, query, check_resources()) as source:
             if person == "person":
                 source.check(query)
@@ -194,6 +214,26 @@ def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
                     source.check(query)
     with pytest.raises(ParameterError, match="sql must be given"):
         read(server, **SIDES)
+
+
+def test_a_query_that_fails_on_a_row_is_paid_for(server: str, tmp_path: Path) -> None:
+    """Else whether it fails would be an answer for nothing."""
+    execute(
+        server,
+        "CREATE TABLE failing (who text, site text)",
+        "INSERT INTO failing VALUES ('a', '1'), ('b', 'x')",
+    )
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 1)
+    sql = "SELECT who, site, 1 / (CASE site WHEN 'x' THEN 0 ELSE 1 END) AS g FROM failing"
+    how = {"person": "who", "element": "site", "sql": sql, "epsilon": 0.25}
+    how |= {"ledger": ledger, "dataset": "visits", "data_name": "failing"}
+    with pytest.raises(InputError):
+        count_distinct_by(server, **how, group_by="g", groups=[1])
+    assert ledger.show()[0].left.epsilon == Fraction(3, 4)
+    with pytest.raises(InputError):
+        count_distinct(server, **how | {"element": "g"})
+    assert ledger.show()[0].left.epsilon == Fraction(1, 2)
 
 
 def test_connections_are_closed(server: str) -> None:

@@ -242,6 +242,15 @@ NB_MODULE(_core, m) {
         "fields"_a, "next"_a);
     m.def(
         "stream_fields", [](nb::handle capsule) { return fields_of(open_stream(capsule)); }, "stream"_a.none());
+    m.def(
+        "stream_schema",
+        [](nb::handle capsule) {
+            ArrowArrayStream& stream = open_stream(capsule);
+            ArrowSchema schema{};
+            if (stream.get_schema(&stream, &schema) != 0) throw StreamFailed();
+            return owning_capsule(schema, "arrow_schema");
+        },
+        "stream"_a.none());
     m.def("key_of_nothing", &salt_hash, "side"_a);
     m.def(
         "add_column",

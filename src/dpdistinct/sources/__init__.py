@@ -238,18 +238,8 @@ def _grouped(source: Any, query: Query, resources: Resources) -> Iterator[Source
         yield source
         return
     names = list(dict.fromkeys(find_columns(query, source)))
-    with _selected(_Late(source, names), names, replace(query, sql=None), resources) as selected:
+    with _selected(source.values(names), names, replace(query, sql=None), resources) as selected:
         yield selected
-
-
-class _Late:
-    """The columns of a source, read when they are asked for."""
-
-    def __init__(self, source: Any, names: list[str]) -> None:
-        self._source, self._names = source, names
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._source.values(self._names).__arrow_c_stream__()
 
 
 @contextmanager

@@ -105,9 +105,13 @@ class _SqliteValues:
 
     def __init__(self, source: sqlite3.Connection, types: dict[str, str], names: list[str]) -> None:
         forms = ", ".join(VALUES[types[name]].format(quoted(name)) for name in names)
-        self._source, self._names, self._kinds = source, names, [types[name] for name in names]
+        self._source, self._kinds = source, [types[name] for name in names]
+        self._fields = [(name, FORMATS[types[name]]) for name in names]
         self._select = f"SELECT {forms} FROM {ROWS}"
         self.width = len(names)
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.stream_schema(_core.python_stream(self._fields, lambda: None))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         rows = self._source.execute(self._select)
@@ -118,8 +122,7 @@ class _SqliteValues:
                 return None
             return [_column(kind, [row[i] for row in batch]).batch() for i, kind in enumerate(self._kinds)]
 
-        fields = [(name, FORMATS[kind]) for name, kind in zip(self._names, self._kinds, strict=True)]
-        return _core.python_stream(fields, next_batch)
+        return _core.python_stream(self._fields, next_batch)
 
 
 FORMATS = {"INTEGER": "l", "REAL": "g", "BLOB": "Z", "TEXT": "U"}
@@ -158,11 +161,16 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
             "reading from PostgreSQL needs its driver: pip install '.[postgresql]' in the clone"
         ) from None
     with constant_error("the database refused: check the URL, the rights and the query"):
-        # A connection of its own: on one whose result was not read to its end, the next query can hang.
+        # A connection for each query: on one whose result was not read to its end, the next query can hang.
         with _connected(dbapi, url) as connection, connection.cursor() as cursor:
             fields = _fields_of(cursor, query.sql)
-        with _connected(dbapi, url) as connection, connection.cursor() as cursor:
-            yield PostgreSql(cursor, query.sql, fields)
+        with (
+            _connected(dbapi, url) as without_rows,
+            without_rows.cursor() as asking,
+            _connected(dbapi, url) as connection,
+            connection.cursor() as cursor,
+        ):
+            yield PostgreSql(cursor, asking, query.sql, fields)
 
 
 # What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
@@ -217,8 +225,12 @@ class PostgreSql:
 
     text = False
 
-    def __init__(self, cursor: Any, sql: str, fields: list[tuple[str, str, str, str, bytes]]) -> None:
-        self._cursor, self._rows, self._fields = cursor, _rows_of(sql), fields
+    def __init__(
+        self, cursor: Any, asking: Any, sql: str, fields: list[tuple[str, str, str, str, bytes]]
+    ) -> None:
+        """asking: a cursor for questions that are not about rows."""
+        self._cursor, self._asking = cursor, asking
+        self._rows, self._fields = _rows_of(sql), fields
         self.columns = [name for name, *_ in fields]
 
     def check(self, query: Query) -> None:
@@ -232,11 +244,9 @@ class PostgreSql:
         return ArrowKeys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
 
     def values(self, names: list[str]) -> ArrowStream:
-        """These columns, as Arrow. Runs the query."""
+        """These columns, as Arrow. The query runs when the stream is opened."""
         forms = ", ".join(f"{self._form(name)} AS {quoted(name)}" for name in names)
-        self._cursor.execute(f"SELECT {forms} FROM {self._rows}")
-        rows: ArrowStream = self._cursor.fetch_arrow()
-        return rows
+        return _PostgreSqlValues(self._cursor, self._asking, f"SELECT {forms} FROM {self._rows}")
 
     def _form(self, name: str) -> str:
         """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ."""
@@ -245,3 +255,21 @@ class PostgreSql:
             return f"trim_scale({quoted(name)})::text"
         check_arrow_field(name, form, dictionary, extension)
         return quoted(name)
+
+
+class _PostgreSqlValues:
+    """The result of a query. Its types are known without running it: no row is read before it is paid for."""
+
+    def __init__(self, cursor: Any, asking: Any, sql: str) -> None:
+        self._cursor, self._asking, self._sql = cursor, asking, sql
+        self._empty: Any = None
+
+    def __arrow_c_schema__(self) -> Any:
+        if self._empty is None:
+            self._asking.execute(f"{self._sql} LIMIT 0")
+            self._empty = self._asking.fetch_arrow().__arrow_c_stream__()
+        return _core.stream_schema(self._empty)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        self._cursor.execute(self._sql)
+        return self._cursor.fetch_arrow().__arrow_c_stream__()
