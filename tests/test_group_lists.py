@@ -246,3 +246,20 @@ def test_labels_that_a_column_cannot_have_are_refused() -> None:
         with pytest.raises(ParameterError, match=kind):
             check_labels([good, bad], kind)
     check_labels(["anything"], "varchar")
+
+
+def test_a_file_of_groups_is_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "groups.csv"
+    path.write_text("country,day\nDE,2024-01\nFR,2024-02\n")
+    both = parse_groups(path, columns=["country", "day"], every="month")
+    assert both == parse_groups(
+        [("DE", "2024-01"), ("FR", "2024-02")], columns=["country", "day"], every="month"
+    )
+    assert isinstance(both, GroupList)
+    assert both.every == (None, "month")
+    path.write_text("day\n2024-01\n2024-4\n")
+    with pytest.raises(ParameterError, match="labels such as '2024-03'"):
+        parse_groups(path, columns=["day"], every="month")
+    path.write_text("day\n2024-01\n2024-13\n")
+    with pytest.raises(ParameterError, match="dates that exist"):
+        parse_groups(path, columns=["day"], every="month")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -418,3 +420,16 @@ def test_what_would_steer_a_terminal_is_shown_as_text() -> None:
         assert "\\x1b[31mRED\\nsecond" in shown
         assert "日本" in shown
         assert "\x1b" not in shown
+
+
+def test_a_delta_is_a_probability_whatever_epsilon_is() -> None:
+    unknown = replace(SHOWN, total_lower_bound=None, total_estimate=None, delta=1e-6)
+    assert "and 2, delta = 3.72e-06 for changing" in unknown.sentence()
+    for epsilon in (20.0, 1000.0):
+        assert "delta = 1 for changing" in replace(unknown, epsilon=epsilon).sentence()
+
+
+def test_a_label_with_a_carriage_return_is_one_row_of_csv() -> None:
+    found = replace(SHOWN, rows=(GroupRow("D\rE,1,1,1", 5, 5, 1), *SHOWN.rows))
+    rows = list(csv.DictReader(io.StringIO(found.to_csv() or "", newline=None)))
+    assert len(rows) == len(found.rows)

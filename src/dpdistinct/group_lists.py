@@ -91,7 +91,8 @@ def parse_groups(
         is_file = groups.lower().endswith(".csv")
         groups = Path(groups) if is_file else {columns[0]: groups} if len(columns) == 1 else groups
     if isinstance(groups, os.PathLike):
-        return _checked(_file(groups, columns), [every if len(columns) == 1 else None] * len(columns))
+        groups = _file(groups, columns)
+        groups = [entry[0] for entry in groups] if len(columns) == 1 else groups
     if isinstance(groups, Mapping):
         if set(groups) != set(columns):
             raise ParameterError("groups must name the same columns as group_by")
@@ -108,14 +109,15 @@ def parse_groups(
     if len(columns) == 1:
         values, rule = _column(groups, every)
         return _checked(((value,) for value in values), [rule])
-    if every is not None:
-        raise ParameterError(
-            "every needs to know its column: give groups as a mapping, e.g. "
-            'groups={"country": ["DE", "FR"], "day": "2024-01..2024-12"}, every="month"'
-        )
     if not all(type(entry) in (list, tuple) and len(entry) == len(columns) for entry in groups):
         raise ParameterError(f"groups must have {len(columns)} values in each entry, one for each column")
-    return _checked(groups, [None] * len(columns))
+    of_columns = [list(values) for values in zip(*groups, strict=True)]
+    rules = [_column(values, every if _has_periods(values, every) else None)[1] for values in of_columns]
+    if every is not None and not any(rules):
+        raise ParameterError(
+            f"every needs a column whose groups are labels such as {label_of(dt.date(2024, 3, 5), every)!r}"
+        )
+    return _checked(groups, rules)
 
 
 def _has_periods(groups: Any, every: Every | None) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_UP
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
@@ -142,7 +142,10 @@ class GroupedRelease:
         """The rows as CSV: written to the path, or returned if there is none."""
         columns = self.columns()
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        # A carriage return in a label would end the row for some readers; Python quotes it only if asked to.
+        returns = any("\r" in str(value) for values in columns.values() for value in values)
+        quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        writer = csv.writer(text, lineterminator="\n", quoting=quoting)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         if path is None:
@@ -240,7 +243,8 @@ class GroupedRelease:
             f"Privacy: this table alone costs epsilon = {epsilon}{delta} for each person added or removed"
         )
         if len(self.rows) != 1 or self.delta:
-            both = f", delta = {(1 + math.exp(self.epsilon)) * self.delta:.3g}" if self.delta else ""
+            changed = min(1.0, (1 + math.exp(min(self.epsilon, 700))) * self.delta)  # a probability
+            both = f", delta = {changed:.3g}" if self.delta else ""
             promise += f", and {plain(2 * self.epsilon)}{both} for changing what somebody did"
         if self.delta:  # no bound on how sure one can become is proved for it
             return promise + "."
