@@ -29,10 +29,14 @@ OWN_LABELS: dict[Every, str] = {
 }
 """Texts that name a period and are no date; a day is named by its date."""
 
-ZONE = "[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?"
-TIME = f"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,9}})?)?( ?(Z|UTC|{ZONE}))?"
-MOMENT = f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T]{TIME})?"
-# The sign, the hours and the minutes of the zone. A time of 16 characters comes before it.
+# A date, with a time in UTC or without one; and one with a time elsewhere.
+_DATE, _TIME = (
+    "[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}",
+    "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?",
+)
+IN_UTC = f"{_DATE}([ T]{_TIME}( ?(Z|UTC))?)?"
+ELSEWHERE = f"{_DATE}[ T]{_TIME} ?[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?"
+# The sign, the hours and the minutes of the latter's zone. 16 characters at least come before it.
 PARTS_OF_ZONE = "^.{16}[0-9:. ]*([+-])([0-9]{2}):?([0-9]{2})?$"
 
 TEXT = ("varchar", "enum", "uuid")
@@ -103,9 +107,10 @@ def _day_sql(column: str, kind: str) -> str:
     if kind == "date":
         return column
     if kind == "varchar":
+        date = f"TRY_CAST({column}[:10] AS DATE)"
         parts = (f"regexp_extract({column}, '{PARTS_OF_ZONE}', {i})" for i in (1, 2, 3))
-        utc = f"TRY_CAST({column}[:10] AS DATE) + {_shift(column, *parts)}"
-        return f"CASE WHEN regexp_full_match({column}, '{MOMENT}') THEN {utc} END"
+        in_utc, elsewhere = (f"regexp_full_match({column}, '{form}')" for form in (IN_UTC, ELSEWHERE))
+        return f"CASE WHEN {in_utc} THEN {date} WHEN {elsewhere} THEN {date} + {_shift(column, *parts)} END"
     if kind in ("timestamp_ns", "timestamptz_ns"):  # a cast would round the last moments of a day up
         return f"DATE '1970-01-01' + ({_days(f'epoch_ns({column})', 86_400 * 10**9, '//')})::INTEGER"
     if kind == "timestamp with time zone":
@@ -149,7 +154,10 @@ def _day_on_spark(column: str, text: str, kind: str) -> str:
         return f"date_from_unix_date(CAST({days} AS INT))"
     parts = (f"regexp_extract({text}, r'{PARTS_OF_ZONE}', {i})" for i in (1, 2, 3))
     date = f"TRY_CAST(substr({text}, 1, 10) AS DATE)"
-    return f"CASE WHEN {text} RLIKE r'^(?:{MOMENT})\\z' THEN date_add({date}, {_shift(text, *parts)}) END"
+    in_utc, elsewhere = (f"{text} RLIKE r'^(?:{form})\\z'" for form in (IN_UTC, ELSEWHERE))
+    return (
+        f"CASE WHEN {in_utc} THEN {date} WHEN {elsewhere} THEN date_add({date}, {_shift(text, *parts)}) END"
+    )
 
 
 def _period_on_spark(day: str, every: Every) -> str:
@@ -184,8 +192,7 @@ def _shift(text: str, sign: str, hours: str, minutes: str) -> str:
     own = f"TRY_CAST(substr({text}, 12, 2) AS INT) * 60 + TRY_CAST(substr({text}, 15, 2) AS INT)"
     away = f"coalesce(TRY_CAST({hours} AS INT), 0) * 60 + coalesce(TRY_CAST({minutes} AS INT), 0)"
     utc = f"{own} - (CASE {sign} WHEN '-' THEN -1 ELSE 1 END) * ({away})"
-    shift = f"CASE WHEN {utc} < 0 THEN -1 WHEN {utc} >= 1440 THEN 1 ELSE 0 END"
-    return f"(CASE WHEN length({text}) = 10 THEN 0 ELSE {shift} END)"
+    return f"(CASE WHEN {utc} < 0 THEN -1 WHEN {utc} >= 1440 THEN 1 ELSE 0 END)"
 
 
 def _character(digits: str, escape: str, decoded: str) -> str:
