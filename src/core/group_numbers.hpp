@@ -38,6 +38,7 @@ struct Group {
 
     std::uint64_t label = 0, number = kNone;
     std::uint64_t pair = 0;  // the hash that the element is added to
+    std::string_view first;  // the text of the label's first column
     bool shared = false;     // another label has the same key
 };
 
@@ -45,16 +46,19 @@ struct Group {
 class GroupNumbers {
    public:
     GroupNumbers() = default;
+    GroupNumbers(GroupNumbers&&) = default;
+    GroupNumbers& operator=(GroupNumbers&&) = default;
     // The i-th label has the number i, held by the `bits` low bits of a pair's key. A group is found by the key of
     // its label, or by those in `keys` if the columns write the labels in another form.
     GroupNumbers(std::vector<Label> labels, int bits, const std::vector<std::uint64_t>& keys = {})
         : low_bits_((std::uint64_t{1} << bits) - 1),
           slots_(std::bit_ceil(2 * labels.size() + 2)),
           labels_(std::move(labels)) {
+        several_columns_ = !labels_.empty() && labels_.front().size() > 1;
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             const std::uint64_t key = keys.empty() ? label_key(labels_[i]) : keys.at(i);
             Group& slot = slots_[place(key)];
-            const Group group{key, i, with_label(salt_hash(1), labels_[i])};
+            const Group group{key, i, with_label(salt_hash(1), labels_[i]), labels_[i].at(0)};
             if (slot.number == Group::kNone) {
                 slot = group;
             } else {
@@ -73,9 +77,14 @@ class GroupNumbers {
         const Group& slot = slots_[place(key)];
         if (slot.number == Group::kNone) return nullptr;
         if (slot.shared) return find_by_text(labels_[slot.number], text);
-        const Label& label = labels_[slot.number];
-        for (std::size_t i = 0; i < label.size(); ++i)
-            if (const std::optional<std::string_view> found = text(i); found && *found != label[i]) return nullptr;
+        auto differs = [&](std::size_t i, std::string_view listed) {
+            const std::optional<std::string_view> found = text(i);
+            return found && *found != listed;
+        };
+        if (differs(0, slot.first)) return nullptr;
+        if (several_columns_)
+            for (std::size_t i = 1; i < labels_[slot.number].size(); ++i)
+                if (differs(i, labels_[slot.number][i])) return nullptr;
         return &slot;
     }
 
@@ -101,7 +110,8 @@ class GroupNumbers {
     std::uint64_t low_bits_ = 0;
     std::vector<Group> slots_ = std::vector<Group>(2);
     std::uint64_t multiplier_ = secret_multiplier();
-    std::vector<Label> labels_;
+    std::vector<Label> labels_;  // slots point into it
+    bool several_columns_ = false;
     std::map<Label, Group> by_text_;  // those that share a key; no hash: nobody can make it slow
 };
 
