@@ -513,7 +513,7 @@ def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp:
     query = [path, "--person", "person", "--json", "--ledger", str(ledger), "--dataset", "visits"]
     settings = {"TMPDIR": str(private_temp)}
     wrong = command(*query, "--element", "element", "--memory-limit", "much", **settings)
-    assert (wrong.returncode, wrong.stderr.count("memory_limit must be a size")) == (2, 1)
+    assert (wrong.returncode, wrong.stderr.count("--memory-limit must be a size")) == (2, 1)
     misspelt = command(*query, "--element", "elemnt", **settings)
     assert misspelt.returncode == 3
     assert json.loads(misspelt.stderr)["error"] == "no column 'elemnt'; did you mean 'element'?"
