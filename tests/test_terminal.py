@@ -6,31 +6,25 @@ import os
 import pty
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from dpdistinct.cli_common import wrapped
-from dpdistinct.grouped_release import GroupedRelease, GroupRow
+from dpdistinct.grouped_release import GroupRow
 from dpdistinct.tables import new_table, text_of
 from dpdistinct.wording import over_lines
+from test_grouped_release import SHOWN as OF_COUNTRIES
 
 LONG = "a label of sixty characters, which only differs in its end: "
 LABELS = ["DE", f"{LONG}1", f"{LONG}2", "日本国東京都渋谷区", "Cafe\u0301", "[bold]x", ":one:"]
-SHOWN = GroupedRelease(
+SHOWN = replace(
+    OF_COUNTRIES,
     rows=tuple(GroupRow(label, 1_234_567 + i, 2_345_678 + i, 4) for i, label in enumerate(LABELS)),
     total_lower_bound=8_000_000,
     total_estimate=9_000_000,
-    epsilon=1.0,
-    beta=0.05,
-    delta=0.0,
-    method="matching",
-    mechanism="sharp",
-    max_bound=2**31,
-    one_group_per_person=False,
-    group_by=("country",),
-    element="url",
 )
 
 
@@ -50,7 +44,7 @@ def test_a_table_by_group_fits_and_loses_nothing(width: int | None) -> None:
 
 
 def test_bars_have_what_is_left_of_the_line() -> None:
-    short = GroupedRelease(**vars(SHOWN) | {"rows": SHOWN.rows[:1]})
+    short = replace(SHOWN, rows=SHOWN.rows[:1])
     for width, longest in ((None, 30), (80, 30), (60, 27), (43, 10), (42, 0)):
         shown = short.table(width)
         assert shown.count("█") + shown.count("░") == longest

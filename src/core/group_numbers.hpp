@@ -54,7 +54,7 @@ class GroupNumbers {
         : low_bits_((std::uint64_t{1} << bits) - 1),
           slots_(std::bit_ceil(2 * labels.size() + 2)),
           labels_(std::move(labels)) {
-        several_columns_ = !labels_.empty() && labels_.front().size() > 1;
+        columns_ = labels_.empty() ? 0 : labels_.front().size();
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             const std::uint64_t key = keys.empty() ? label_key(labels_[i]) : keys.at(i);
             Group& slot = slots_[place(key)];
@@ -82,9 +82,8 @@ class GroupNumbers {
             return found && *found != listed;
         };
         if (differs(0, slot.first)) return nullptr;
-        if (several_columns_)
-            for (std::size_t i = 1; i < labels_[slot.number].size(); ++i)
-                if (differs(i, labels_[slot.number][i])) return nullptr;
+        for (std::size_t i = 1; i < columns_; ++i)
+            if (differs(i, labels_[slot.number][i])) return nullptr;
         return &slot;
     }
 
@@ -111,7 +110,7 @@ class GroupNumbers {
     std::vector<Group> slots_ = std::vector<Group>(2);
     std::uint64_t multiplier_ = secret_multiplier();
     std::vector<Label> labels_;  // slots point into it
-    bool several_columns_ = false;
+    std::size_t columns_ = 0;    // of each label
     std::map<Label, Group> by_text_;  // those that share a key; no hash: nobody can make it slow
 };
 

@@ -165,9 +165,7 @@ def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
         return list(_periods(_start(first, every), _start(last, every), every)), every
     if type(groups) not in (list, tuple):
         raise ParameterError(WHY)
-    if every is not None and all(
-        type(value) is str and re.fullmatch(SHAPES[every], value) for value in groups
-    ):
+    if every is not None and _has_periods(groups, every):
         for value in groups:
             _start(value, every)
         return list(groups), every

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +164,12 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
         # A connection for each query: on one whose result was not read to its end, the next query can hang.
         with _connected(dbapi, url) as connection, connection.cursor() as cursor:
             fields = _fields_of(cursor, query.sql)
-        with (
-            _connected(dbapi, url) as without_rows,
-            without_rows.cursor() as asking,
-            _connected(dbapi, url) as connection,
-            connection.cursor() as cursor,
-        ):
-            yield PostgreSql(cursor, asking, query.sql, fields)
+        with ExitStack() as stack:
+            cursors = [
+                stack.enter_context(stack.enter_context(_connected(dbapi, url)).cursor())
+                for _ in range(2 if query.group_by else 1)
+            ]
+            yield PostgreSql(cursors, query.sql, fields)
 
 
 # What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
@@ -225,12 +224,9 @@ class PostgreSql:
 
     text = False
 
-    def __init__(
-        self, cursor: Any, asking: Any, sql: str, fields: list[tuple[str, str, str, str, bytes]]
-    ) -> None:
-        """asking: a cursor for questions that are not about rows."""
-        self._cursor, self._asking = cursor, asking
-        self._rows, self._fields = _rows_of(sql), fields
+    def __init__(self, cursors: list[Any], sql: str, fields: list[tuple[str, str, str, str, bytes]]) -> None:
+        """cursors: the first for the rows; by group, another one for the types of what is asked for."""
+        self._cursors, self._rows, self._fields = cursors, _rows_of(sql), fields
         self.columns = [name for name, *_ in fields]
 
     def check(self, query: Query) -> None:
@@ -246,7 +242,7 @@ class PostgreSql:
     def values(self, names: list[str]) -> ArrowStream:
         """These columns, as Arrow. The query runs when the stream is opened."""
         forms = ", ".join(f"{self._form(name)} AS {quoted(name)}" for name in names)
-        return _PostgreSqlValues(self._cursor, self._asking, f"SELECT {forms} FROM {self._rows}")
+        return _PostgreSqlValues(self._cursors, f"SELECT {forms} FROM {self._rows}")
 
     def _form(self, name: str) -> str:
         """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ."""
@@ -260,16 +256,18 @@ class PostgreSql:
 class _PostgreSqlValues:
     """The result of a query. Its types are known without running it: no row is read before it is paid for."""
 
-    def __init__(self, cursor: Any, asking: Any, sql: str) -> None:
-        self._cursor, self._asking, self._sql = cursor, asking, sql
+    def __init__(self, cursors: list[Any], sql: str) -> None:
+        self._cursors, self._sql = cursors, sql
         self._empty: Any = None
 
     def __arrow_c_schema__(self) -> Any:
         if self._empty is None:
-            self._asking.execute(f"{self._sql} LIMIT 0")
-            self._empty = self._asking.fetch_arrow().__arrow_c_stream__()
+            self._empty = self._run(self._cursors[1], f"{self._sql} LIMIT 0")
         return _core.stream_schema(self._empty)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        self._cursor.execute(self._sql)
-        return self._cursor.fetch_arrow().__arrow_c_stream__()
+        return self._run(self._cursors[0], self._sql)
+
+    def _run(self, cursor: Any, sql: str) -> Any:
+        cursor.execute(sql)
+        return cursor.fetch_arrow().__arrow_c_stream__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,8 +129,7 @@ class PandasSource:
         return KeyPairs(*([self._column(name) for name in side] for side in chosen(query, self)))
 
     def _column(self, name: str, rows: int | None = None) -> Any:
-        values = self._frame.iloc[:rows, self.columns.index(name)]
-        return pandas_column(values, f"column {name!r}")
+        return pandas_column(self._series(name).iloc[:rows], f"column {name!r}")
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
         """A frame that DuckDB reads by its dtypes, objects and categories as text, and its columns.
@@ -140,17 +139,27 @@ class PandasSource:
         """
         import pandas
 
-        columns: dict[str, Any] = {}
-        for name in self.columns if asked is None else asked:
-            series = self._frame.iloc[:, self.columns.index(name)].reset_index(drop=True)
-            try:
-                _check_for_sql(series, name)
-            except InputError:
-                if asked is not None:
-                    raise
-                continue
-            columns[name] = _for_duckdb(series)
+        columns = {}
+        for name in _readable(self.columns, asked, lambda name: _check_for_sql(self._series(name), name)):
+            columns[name] = _for_duckdb(self._series(name).reset_index(drop=True))
         return pandas.DataFrame(columns), list(columns)
+
+    def _series(self, name: str) -> Any:
+        return self._frame.iloc[:, self.columns.index(name)]
+
+
+def _readable(columns: Sequence[str], asked: Sequence[str] | None, check: Callable[[str], None]) -> list[str]:
+    """The columns that were asked for, each of which must pass the check; or all that do."""
+    found = []
+    for name in columns if asked is None else asked:
+        try:
+            check(name)
+        except InputError:
+            if asked is not None:
+                raise
+        else:
+            found.append(name)
+    return found
 
 
 def _for_duckdb(series: Any) -> Any:
@@ -199,9 +208,7 @@ class ArrowSource:
 
     def check(self, query: Query) -> None:
         for name in find_columns(query, self):
-            if name in self._objects:
-                raise refused(name)
-            check_arrow_field(*self._fields[self.columns.index(name)])
+            self._check(name)
 
     def keys(self, query: Query) -> ArrowStream:
         self.check(query)
@@ -211,22 +218,16 @@ class ArrowSource:
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
         """The table for DuckDB, and its columns. asked: these; else all that DuckDB can convert."""
-        found = []
-        for name in self.columns if asked is None else asked:
-            try:
-                check_arrow_field(*self._fields[self.columns.index(name)], for_sql=True)
-                if name in self._objects:
-                    raise refused(name)
-            except ColumnError:
-                if asked is not None:
-                    raise
-                continue
-            found.append(name)
-        if len(found) < len(self.columns) and hasattr(
-            self._table, "select"
-        ):  # one DuckDB does not know fails all
+        found = _readable(self.columns, asked, lambda name: self._check(name, for_sql=True))
+        # Among those left out there may be one that DuckDB does not know, for which it would read none.
+        if len(found) < len(self.columns) and hasattr(self._table, "select"):
             return _Offered(self._table.select(found)), found
         return _Offered(self._table, self._capsule), found
+
+    def _check(self, name: str, *, for_sql: bool = False) -> None:
+        if name in self._objects:
+            raise refused(name)
+        check_arrow_field(*self._fields[self.columns.index(name)], for_sql=for_sql)
 
 
 def _is_object(schema: Any, name: str) -> bool:

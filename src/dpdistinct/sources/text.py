@@ -37,8 +37,6 @@ from dpdistinct.sources.folders import folders_of
 from dpdistinct.sources.headers import Start, delimiter_of, names_of, read_header, skip_mark
 from dpdistinct.sources.places import suffix_of
 
-CSV_SUFFIXES = {".csv": ",", ".tsv": "\t", ".txt": ","}
-JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
 NUMBER = re.compile("[1-9][0-9]{0,5}")  # of a column
 
 
@@ -187,7 +185,8 @@ class CsvFiles(_TextFiles):
     ) -> None:
         _check(encoding)
         self.numbered = not layout.header
-        first = CSV_SUFFIXES.get(f".{layout.format}" if layout.format else suffix_of(paths[0]), ",")
+        ending = f".{layout.format}" if layout.format else suffix_of(paths[0])
+        first = "\t" if ending == ".tsv" else ","
         if self.numbered:
             starts = [skip_mark(path, encoding, b"\r\n") for path in paths]
             self.delimiter = layout.delimiter or first
