@@ -107,6 +107,33 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: b
     assert ours
 
 
+def test_labels_of_any_length_are_remembered_as_themselves(tmp_path: Path) -> None:
+    """More labels than the tokenizer remembers, so that they drive each other out, again and again; texts of
+    one letter, which differ in their lengths alone; one to three columns. Every second one is listed.
+    """
+    rng = random.Random(5)
+    words = ["a" * size for size in range(1, 24)] + ["ab" * size for size in range(1, 12)]
+    words += [f"{i}" for i in range(20_000)] + [f"{i:017d}" for i in range(40)]
+    rows = [(rng.choice(words[:50] if i % 2 else words), rng.choice(words[:30])) for i in range(60_000)]
+    lines = [
+        "user,country,day,kind,site",
+        *(f"u{i % 97},{a},{b},{i % 3},s{i % 11}" for i, (a, b) in enumerate(rows)),
+    ]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(lines))
+    for how in (
+        {"group_by": "country", "groups": words[::2]},
+        {"group_by": ["day", "country"], "groups": {"day": words[:30:2], "country": words[1:60:2]}},
+        {
+            "group_by": ["day", "country", "kind"],
+            "groups": {"day": words[:30:2], "country": words[:40:3], "kind": ["1", "2"]},
+        },
+    ):
+        ours, theirs = both_ways(path, question(**how))
+        assert ours == theirs
+        assert ours
+
+
 def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_json(tmp_path: Path) -> None:
     values = [
         "DE",

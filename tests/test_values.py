@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from copy import copy
 from decimal import Decimal
 from typing import Any
 
@@ -168,13 +169,32 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_stream_of_values_is_an_error(case: str) -> None:
-    stream = BROKEN[case]
+def test_a_broken_stream_of_values_is_an_error(case: str, threads: int) -> None:
+    stream = copy(BROKEN[case])
     with pytest.raises(InputError, match="reading the table failed"):
-        Contributions.from_keys(Offered(_core.key_stream(stream.__arrow_c_stream__(), [0], [1])))
+        Contributions.from_keys(
+            Offered(_core.key_stream(stream.__arrow_c_stream__(), [0], [1], threads=threads))
+        )
     assert stream.released == len(stream.batches)
     assert stream.stream_released == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_several_threads_hash_the_rows_of_large_and_small_batches_in_order(threads: int) -> None:
+    """Batches of one row, of many slices and of none; each with another dictionary."""
+    batches, expected = [], []
+    for number, rows in enumerate([1, 20_001, 0, 8192, 8193, 3, 50_000]):
+        words = [f"{number}-{i}" for i in range(7)]
+        indices = pa.array([None if i % 11 == 5 else i % 7 for i in range(rows)], pa.int8())
+        people = pa.array(range(rows), pa.int64())
+        elements = pa.DictionaryArray.from_arrays(indices, pa.array(words))
+        batches.append(pa.record_batch([people, elements], names=["person", "element"]))
+        keys = [expected_key("element", word.encode()) for word in words]
+        expected += [(expected_key("person", integer(i)), keys[i % 7]) for i in range(rows) if i % 11 != 5]
+    table = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    assert keys_of(Keys(_core.key_stream(table.__arrow_c_stream__(), [0], [1], threads=threads))) == expected
 
 
 texts = st.sampled_from(["", "a", "b", "日本", "a longer text than twelve bytes"])
@@ -203,7 +223,6 @@ def test_a_dictionary_stands_for_its_values(
             columns.append(pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), dictionary))
             plain.append([None if i is None else values[i] for i in indices])
         encoded.append(pa.record_batch(columns, names=["a", "b"]))
-    table = pa.RecordBatchReader.from_batches(encoded[0].schema, encoded)
     kept = [
         row
         for first, second in zip(plain[::2], plain[1::2], strict=True)
@@ -211,10 +230,13 @@ def test_a_dictionary_stands_for_its_values(
         if None not in row
     ]
     # The person is (a, b), the element b alone: a column that comes first, and one that does not.
-    keys = keys_of(Keys(_core.key_stream(table.__arrow_c_stream__(), [0, 1], [1])))
-    assert keys == [
+    expected = [
         (expected_key("person", a.encode(), b.encode()), expected_key("element", b.encode())) for a, b in kept
     ]
+    for threads in (1, 3):
+        table = pa.RecordBatchReader.from_batches(encoded[0].schema, encoded)
+        stream = _core.key_stream(table.__arrow_c_stream__(), [0, 1], [1], threads=threads)
+        assert keys_of(Keys(stream)) == expected
 
 
 class Keys:

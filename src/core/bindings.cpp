@@ -222,14 +222,14 @@ NB_MODULE(_core, m) {
         "key_stream",
         [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
            const std::vector<int>& groups, const std::vector<Label>& labels, int bits,
-           const std::vector<std::uint64_t>& label_keys, bool utf8) {
+           const std::vector<std::uint64_t>& label_keys, bool utf8, unsigned threads) {
             GroupKeys by{groups, GroupNumbers(labels, bits, label_keys)};
-            return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by), utf8),
+            return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by), utf8, threads),
                                   "arrow_array_stream");
         },
         "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
         "labels"_a = std::vector<Label>(), "bits"_a = 0, "label_keys"_a = std::vector<std::uint64_t>(),
-        "utf8"_a = false);
+        "utf8"_a = false, "threads"_a = 1);
     m.def("label_key", &label_key, "label"_a);
     m.def("label_key_of", &label_key_of, "parts"_a);
     m.def(

@@ -48,7 +48,7 @@ class CsvRows {
     template <class Row>
     void each(const Block& block, Row row) {
         source_ = block.source;
-        ascii_ = is_ascii(block.rows().data(), block.rows().size());
+        utf8_ = is_utf8(block.rows());
         if (layout_.spaces())
             each_of<Delimiter::kSpaces>(block, row);
         else if (layout_.is_long())
@@ -111,7 +111,7 @@ class CsvRows {
                     continue;
                 }
                 for (; next != wanted_.end() && next->first == place; ++next)
-                    fields_[next->second] = value(plain(field, at), scratch_[next->second]);
+                    fields_[next->second] = value(plain(field, at).text, scratch_[next->second]);
                 const bool last = kind != Delimiter::kSpaces || !plain(field, at).text.empty();
                 field = at + (kind == Delimiter::kBytes && !ends ? layout_.delimiter.size() : 1);
                 if (!ends) continue;
@@ -213,8 +213,14 @@ class CsvRows {
         return result;
     }
 
+    // Of a field without quotes.
+    Field value(std::string_view text, std::string& scratch) const {
+        if (text.empty()) return std::nullopt;
+        return utf8_ ? text : as_utf8(text, scratch);
+    }
+
     Field value(const Raw& raw, std::string& scratch) const {
-        if (!raw.quoted && raw.text.empty()) return std::nullopt;
+        if (!raw.quoted) return value(raw.text, scratch);
         std::string_view text = raw.text;
         if (raw.doubled || !raw.rest.empty()) {
             scratch.clear();
@@ -224,7 +230,7 @@ class CsvRows {
             }
             text = scratch.append(raw.rest);
         }
-        return ascii_ ? text : as_utf8(text, scratch);
+        return utf8_ ? text : as_utf8(text, scratch);
     }
 
     CsvLayout layout_;
@@ -237,7 +243,7 @@ class CsvRows {
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
     const Source* source_ = nullptr;  // of the current block
-    bool ascii_ = false;              // whether the current block is all ASCII
+    bool utf8_ = false;               // whether the current block is all UTF-8; then so is each field, cut at whole characters
 };
 
 }  // namespace dpdistinct

@@ -8,111 +8,162 @@
 #include <utility>
 #include <vector>
 
-#include "arrow_stream.hpp"
 #include "group_numbers.hpp"
 #include "key_batch.hpp"
+#include "pipeline.hpp"
 #include "utf8.hpp"
 #include "values.hpp"
 
 namespace dpdistinct {
 namespace {
 
-// Rows are hashed a few at a time, so that their values and hashes stay in the cache.
-constexpr std::int64_t kSlice = 1 << 11;
+// Rows of a batch that are hashed together: few enough that their values and hashes stay in the cache.
+constexpr std::int64_t kSlice = 1 << 13;
 
-struct KeyStream {
-    explicit KeyStream(ArrowArrayStream given) { static_cast<ArrowArrayStream&>(values) = given; }
+struct Slice {
+    std::shared_ptr<const ArrowArray> batch;
+    std::uint64_t number = 0;  // of the batch
+    std::int64_t row = 0, rows = 0;
+};
 
-    void open(const std::vector<int>& people, const std::vector<int>& elements, GroupKeys by, bool utf8) {
-        Released<ArrowSchema> schema;
-        if (values.get_schema(&values, &schema) != 0) throw StreamFailed();
-        if (schema.format != std::string_view("+s")) throw WrongColumns();
-        width = schema.n_children;
+// What one thread needs to hash rows.
+class Hasher {
+   public:
+    Hasher(const ArrowSchema& schema, const std::vector<int>& people, const std::vector<int>& elements,
+           const std::vector<int>& labels, bool utf8) {
         auto add = [&](Columns& side, const std::vector<int>& places) {
             for (int i : places) {
-                if (i < 0 || i >= width) throw WrongColumns();
+                if (i < 0 || i >= schema.n_children) throw WrongColumns();
                 side.emplace_back(i, Values(*schema.children[i], utf8));
             }
         };
-        add(columns[0], people);
-        add(columns[1], elements);
-        add(labels, by.columns);
-        if (people.empty() || elements.empty()) throw WrongColumns();
-        groups = std::move(by.groups);
+        add(columns_[0], people);
+        add(columns_[1], elements);
+        add(labels_, labels);
+    }
+
+    Keys keys(const Slice& slice, const GroupNumbers& groups) {
+        const bool fresh = std::exchange(number_, slice.number) != slice.number;
+        const auto rows = static_cast<std::size_t>(slice.rows);
+        const auto add = [&](Columns& columns, Hashes& hashes) {
+            for (auto& [i, column] : columns) column.add_to({hashes, complete_}, *slice.batch, i, slice.row, fresh);
+        };
+        Keys keys;
+        complete_.assign(rows, 1);
+        for (std::size_t side = 0; side < 2; ++side) keys[side].assign(rows, salt_hash(side));
+        if (!labels_.empty()) {
+            label_keys_.assign(rows, label_salt());
+            add(labels_, label_keys_);
+            find_groups(groups);
+            for (std::size_t i = 0; i < rows; ++i)
+                if (found_[i]) keys[1][i] = found_[i]->pair;
+        }
+        for (std::size_t side = 0; side < 2; ++side) add(columns_[side], keys[side]);
+        if (!labels_.empty())
+            for (std::size_t i = 0; i < rows; ++i)
+                if (found_[i]) keys[1][i] = groups.key(*found_[i], keys[1][i]);
+        // Rows with a NULL, or of a group that is not listed, are left out.
+        std::size_t kept = 0;
+        for (std::size_t from = 0; from < rows; ++from) {
+            for (Hashes& side : keys) side[kept] = side[from];
+            kept += complete_[from];
+        }
+        for (Hashes& side : keys) side.resize(kept);
+        return keys;
+    }
+
+   private:
+    using Columns = std::vector<std::pair<int, Values>>;  // the place of each in a batch
+
+    // Finds the group of each row. Rows of groups that are not listed become incomplete.
+    void find_groups(const GroupNumbers& groups) {
+        found_.resize(label_keys_.size());
+        for (std::size_t i = 0; i < found_.size(); ++i) {
+            auto text = [&](std::size_t place) -> std::optional<std::string_view> {
+                const Values& column = labels_[place].second;
+                if (!column.has_text()) return std::nullopt;
+                return as_utf8(column.text(i), mended_);
+            };
+            found_[i] = complete_[i] ? groups.find(label_keys_[i], text) : nullptr;
+            complete_[i] = found_[i] != nullptr;
+        }
+    }
+
+    Columns columns_[2];       // of people, of elements
+    Columns labels_;           // of groups, if there are any
+    std::uint64_t number_ = 0; // of the last batch; they count from 1 on
+    // Of the rows at hand:
+    std::vector<std::uint8_t> complete_;
+    Hashes label_keys_;
+    std::vector<const Group*> found_;
+    std::string mended_;
+};
+
+// Cuts batches of values into slices, and hashes each.
+class KeyJob {
+   public:
+    using Piece = Slice;
+
+    KeyJob(ArrowArrayStream values, std::vector<int> people, std::vector<int> elements, GroupKeys by, bool utf8)
+        : parts_(std::make_unique<Parts>()), people_(std::move(people)), elements_(std::move(elements)),
+          labels_(std::move(by.columns)), utf8_(utf8), groups_(std::move(by.groups)) {
+        static_cast<ArrowArrayStream&>(parts_->values) = values;
+        if (parts_->values.get_schema(&parts_->values, &parts_->schema) != 0) throw StreamFailed();
+        if (parts_->schema.format != std::string_view("+s")) throw WrongColumns();
+        if (people_.empty() || elements_.empty()) throw WrongColumns();
+        make_hasher();  // throws if a column is missing or of a type without keys
     }
 
     ArrowSchema schema() const { return key_schema(); }
-    void next(ArrowArray* out);
-    bool fetch();
-    void find_groups(std::vector<std::uint8_t>& complete);
+    bool at_end() const { return at_end_; }
+    bool any_thread() const { return batch_ && row_ < batch_->length; }
+    std::size_t bytes(const Slice&) const { return 0; }
+    bool may_reuse(const Slice&) const { return false; }
 
-    using Columns = std::vector<std::pair<int, Values>>;  // the place of each in a batch
-    Released<ArrowArrayStream> values;
-    std::int64_t width = 0;
-    Columns columns[2];                                       // of people, of elements
-    Columns labels;                                           // of groups, if there are any
-    GroupNumbers groups;
-    std::vector<const Group*> found;                          // of the rows at hand
-    std::unique_ptr<Released<ArrowArray>> batch;     // of values
-    std::int64_t row = 0;                            // the first row of the batch that is not hashed yet
+    void cut(Slice& slice) {
+        if (!any_thread()) fetch();
+        if (at_end_) return;
+        slice = {batch_, number_, row_, std::min(kSlice, batch_->length - row_)};
+        row_ += slice.rows;
+    }
+
+    ArrowArray batch(const Slice& slice) {
+        Keys keys;
+        if (slice.rows > 0)
+            parts_->hashers.with_object([&] { return make_hasher(); },
+                                        [&](Hasher& hasher) { keys = hasher.keys(slice, groups_); });
+        return key_batch(std::move(keys));
+    }
+
+   private:
+    struct Parts {
+        Released<ArrowArrayStream> values;
+        Released<ArrowSchema> schema;
+        ObjectPool<Hasher> hashers;
+    };
+
+    Hasher make_hasher() const { return {parts_->schema, people_, elements_, labels_, utf8_}; }
+
+    void fetch() {
+        auto fresh = std::make_shared<Released<ArrowArray>>();
+        if (parts_->values.get_next(&parts_->values, fresh.get()) != 0) throw StreamFailed();
+        at_end_ = !fresh->release;
+        if (!at_end_ && (fresh->length < 0 || fresh->offset < 0 || fresh->n_children != parts_->schema.n_children))
+            throw StreamFailed();
+        batch_ = std::move(fresh);
+        ++number_;
+        row_ = 0;
+    }
+
+    std::unique_ptr<Parts> parts_;  // what cannot be moved
+    std::vector<int> people_, elements_, labels_;
+    bool utf8_;
+    GroupNumbers groups_;
+    bool at_end_ = false;
+    std::shared_ptr<const ArrowArray> batch_;
+    std::uint64_t number_ = 0;
+    std::int64_t row_ = 0;  // the first row of the batch that is in no slice yet
 };
-
-// Reads batches until one has rows to hash; false at the end of the stream.
-bool KeyStream::fetch() {
-    while (!batch || row == batch->length) {
-        batch = std::make_unique<Released<ArrowArray>>();
-        row = 0;
-        const ArrowArray& fresh = *batch;
-        if (values.get_next(&values, batch.get()) != 0) throw StreamFailed();
-        if (!fresh.release) return false;
-        if (fresh.length < 0 || fresh.offset < 0 || fresh.n_children != width) throw StreamFailed();
-    }
-    return true;
-}
-
-// Finds the group of each row. Rows of groups that are not listed become incomplete.
-void KeyStream::find_groups(std::vector<std::uint8_t>& complete) {
-    Hashes keys(complete.size(), label_salt());
-    std::string mended;
-    for (auto& [i, column] : labels) column.add_to({keys, complete}, *batch, i, row);
-    found.resize(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        auto text = [&](std::size_t place) -> std::optional<std::string_view> {
-            const Values& column = labels[place].second;
-            if (!column.has_text()) return std::nullopt;
-            return as_utf8(column.text(i), mended);
-        };
-        found[i] = complete[i] ? groups.find(keys[i], text) : nullptr;
-        complete[i] = found[i] != nullptr;
-    }
-}
-
-void KeyStream::next(ArrowArray* out) {
-    if (!fetch()) return;
-    const auto rows = static_cast<std::size_t>(std::min(kSlice, batch->length - row));
-    Keys keys;
-    std::vector<std::uint8_t> complete(rows, 1);
-    for (std::size_t side = 0; side < 2; ++side) keys[side].assign(rows, salt_hash(side));
-    if (!labels.empty()) {
-        find_groups(complete);
-        for (std::size_t i = 0; i < rows; ++i)
-            if (found[i]) keys[1][i] = found[i]->pair;
-    }
-    for (std::size_t side = 0; side < 2; ++side)
-        for (auto& [i, column] : columns[side]) column.add_to({keys[side], complete}, *batch, i, row);
-    if (!labels.empty())
-        for (std::size_t i = 0; i < rows; ++i)
-            if (found[i]) keys[1][i] = groups.key(*found[i], keys[1][i]);
-    row += static_cast<std::int64_t>(rows);
-    // Rows with a NULL, or of a group that is not listed, are left out.
-    std::size_t kept = 0;
-    for (std::size_t from = 0; from < rows; ++from) {
-        for (Hashes& side : keys) side[kept] = side[from];
-        kept += complete[from];
-    }
-    for (Hashes& side : keys) side.resize(kept);
-    *out = key_batch(std::move(keys));
-}
 
 }  // namespace
 
@@ -130,17 +181,15 @@ void add_column(ArrowArrayStream& stream, std::span<std::uint64_t> keys, std::sp
             static_cast<std::size_t>(batch.length) > keys.size() - done)
             throw StreamFailed();
         const auto rows = static_cast<std::size_t>(batch.length);
-        values.add_to({keys.subspan(done, rows), complete.subspan(done, rows)}, batch, 0, 0);
+        values.add_to({keys.subspan(done, rows), complete.subspan(done, rows)}, batch, 0, 0, true);
         done += rows;
     }
     if (done != keys.size()) throw StreamFailed();
 }
 
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         GroupKeys by, bool utf8) {
-    auto stream = std::make_unique<KeyStream>(values);
-    stream->open(people, elements, std::move(by), utf8);
-    return arrow_stream(std::move(stream));
+                         GroupKeys by, bool utf8, unsigned threads) {
+    return pipeline(KeyJob(values, people, elements, std::move(by), utf8), threads);
 }
 
 }  // namespace dpdistinct

@@ -25,7 +25,7 @@ struct GroupKeys {
     GroupNumbers groups;
 };
 ArrowArrayStream keys_of(ArrowArrayStream values, const std::vector<int>& people, const std::vector<int>& elements,
-                         GroupKeys by, bool utf8);
+                         GroupKeys by, bool utf8, unsigned threads);
 
 // The same for columns that arrive one by one, each in its own stream with one row for each key. Start the
 // keys at salt_hash(side), add every column of the side, and in the end leave out the rows that are not

@@ -1,20 +1,16 @@
 #include "text_stream.hpp"
 
-#include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <system_error>
 #include <utility>
 
 #include "arrow_stream.hpp"
 #include "csv.hpp"
 #include "json.hpp"
 #include "key_batch.hpp"
+#include "label_memo.hpp"
 #include "parallel.hpp"
+#include "pipeline.hpp"
 #include "xxh64.hpp"
 
 namespace dpdistinct {
@@ -57,42 +53,80 @@ void for_each_row(const Block& block, const TextQuery& query, Row row) {
     }
 }
 
-struct MakeKeys {
-    std::size_t people;
-    TextGroups by;
+// Finds the groups of rows. One thread uses it at a time.
+class GroupFinder {
+   public:
+    explicit GroupFinder(const TextGroups& by) : by_(by), periods_(by.every.size()), texts_(by.every.size()) {}
+
+    // The group of a label as a row writes it, from its first column on; null if it is not listed.
+    const Group* operator()(const Field* label) {
+        for (std::size_t g = 0; g < texts_.size(); ++g) texts_[g] = *label[g];
+        return memo_(texts_, [this] { return find(); });
+    }
+
+   private:
+    const Group* find() {
+        std::uint64_t key = label_salt();
+        for (std::size_t g = 0; g < texts_.size(); ++g) {
+            std::string_view& text = texts_[g];
+            if (by_.every[g] != Every::kWhole && (text = periods_[g].of(text, by_.every[g])).empty()) return nullptr;
+            key = xxh64(text.data(), text.size(), key);
+        }
+        return by_.groups.find(key, [this](std::size_t g) { return texts_[g]; });
+    }
+
+    const TextGroups& by_;
+    LabelMemo memo_;
+    std::vector<PeriodLabel> periods_;
+    std::vector<std::string_view> texts_;  // of a row's label
+};
+
+class MakeKeys {
+   public:
+    MakeKeys(std::size_t people, TextGroups by) : people_(people), by_(std::make_unique<By>(std::move(by))) {}
 
     ArrowSchema schema(const TextQuery&) const { return key_schema(); }
 
-    ArrowArray batch(const Block& block, const TextQuery& query) const {
-        const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)}, of_labels = label_salt();
-        const std::size_t groups = by.every.size();
-        std::vector<PeriodLabel> periods(groups);
-        std::vector<std::string_view> texts(groups);  // of a row's label
+    ArrowArray batch(const Block& block, const TextQuery& query) {
+        if (by_->groups.every.empty()) return key_batch(keys(block, query, nullptr));
+        Keys found;
+        by_->finders.with_object([this] { return GroupFinder(by_->groups); },
+                                 [&](GroupFinder& finder) { found = keys(block, query, &finder); });
+        return key_batch(std::move(found));
+    }
+
+   private:
+    struct By {
+        explicit By(TextGroups given) : groups(std::move(given)) {}
+        TextGroups groups;
+        ObjectPool<GroupFinder> finders;
+    };
+
+    Keys keys(const Block& block, const TextQuery& query, GroupFinder* finder) const {
+        const std::uint64_t salts[] = {salt_hash(0), salt_hash(1)};
+        const std::size_t behind = people_ + by_->groups.every.size();  // the label
         Keys keys;
         for_each_row(block, query, [&](const std::vector<Field>& fields) {
             for (const Field& field : fields)
                 if (!field) return;
-            std::uint64_t person = salts[0], pair = salts[1], label = of_labels;
+            std::uint64_t person = salts[0], pair = salts[1];
             const auto add = [](std::uint64_t& hash, std::string_view text) {
                 hash = xxh64(text.data(), text.size(), hash);
             };
-            std::size_t i = 0;
-            for (; i < people; ++i) add(person, *fields[i]);
-            for (std::size_t g = 0; g < groups; ++g, ++i) {
-                std::string_view& text = texts[g] = *fields[i];
-                if (by.every[g] != Every::kWhole && (text = periods[g].of(text, by.every[g])).empty()) return;
-                add(label, text);
-            }
-            const Group* const group = groups > 0 ? by.groups.find(label, [&](std::size_t g) { return texts[g]; }) : nullptr;
-            if (groups > 0 && !group) return;
+            const Group* const group = finder ? (*finder)(&fields[people_]) : nullptr;
+            if (finder && !group) return;
+            for (std::size_t i = 0; i < people_; ++i) add(person, *fields[i]);
             if (group) pair = group->pair;
-            for (; i < fields.size(); ++i) add(pair, *fields[i]);
-            if (group) pair = by.groups.key(*group, pair);
+            for (std::size_t i = behind; i < fields.size(); ++i) add(pair, *fields[i]);
+            if (group) pair = by_->groups.groups.key(*group, pair);
             keys[0].push_back(person);
             keys[1].push_back(pair);
         });
-        return key_batch(std::move(keys));
+        return keys;
     }
+
+    std::size_t people_;
+    std::unique_ptr<By> by_;  // finders point to it
 };
 
 struct Texts {
@@ -137,138 +171,35 @@ struct MakeTexts {
     }
 };
 
-// A block, and the batch made from it.
-struct Piece {
-    Block block;
-    Released<ArrowArray> batch;
-    bool ready = false;
-};
-
-// The thread that reads the stream works too: while the next batch is not ready, it cuts blocks and turns them
-// into batches. The other threads do the same, but only the reading thread calls sources that are Python
-// functions. So no helper ever waits for the GIL, and there can be no deadlock.
+// Cuts blocks of whole rows, and makes a batch from each.
 template <class Make>
-class TextStream {
+class TextJob {
    public:
-    TextStream(std::vector<Source> sources, TextQuery query, Make make)
+    using Piece = Block;
+
+    TextJob(std::vector<Source> sources, TextQuery query, Make make)
         : query_(std::move(query)),
           make_(std::move(make)),
           cutter_(std::move(sources), query_.csv, query_.block, query_.longest_row, query_.left_out.get()) {}
 
-    ~TextStream() {
-        {
-            std::lock_guard<std::mutex> lock(guard_);
-            stopped_ = true;
-        }
-        changed_.notify_all();
-    }  // helpers_ joins its threads
-
     ArrowSchema schema() const { return make_.schema(query_); }
-
-    void next(ArrowArray* out) {
-        start_helpers();
-        std::unique_lock<std::mutex> lock(guard_);
-        for (;;) {
-            if (failure_) std::rethrow_exception(failure_);
-            if (!pieces_.empty() && pieces_.front()->ready) break;
-            if (work(lock, true)) continue;
-            if (pieces_.empty() && !cutting_) return;  // the end
-            changed_.wait(lock);
-        }
-        *out = std::exchange(static_cast<ArrowArray&>(pieces_.front()->batch), ArrowArray{});
-        Block& used = pieces_.front()->block;
-        in_flight_ -= used.bytes.size();
-        if (used.bytes.size() <= 2 * (query_.block + Block::kPadding)) spare_.push_back(std::move(used));
-        pieces_.pop_front();
-        lock.unlock();
-        changed_.notify_all();
-    }
+    bool at_end() const { return cutter_.at_end(); }
+    bool any_thread() const { return cutter_.any_thread(); }
+    void cut(Block& block) { cutter_.cut(block); }
+    ArrowArray batch(const Block& block) { return make_.batch(block, query_); }
+    std::size_t bytes(const Block& block) const { return block.bytes.size(); }
+    bool may_reuse(const Block& block) const { return block.bytes.size() <= 2 * (query_.block + Block::kPadding); }
 
    private:
-    void start_helpers() {
-        if (started_) return;
-        started_ = true;
-        try {
-            while (helpers_.size() + 1 < query_.threads) helpers_.emplace_back([this] { help(); });
-        } catch (const std::system_error&) {  // the system allows no more threads; go on with those there are
-        }
-    }
-
-    void help() {
-        std::unique_lock<std::mutex> lock(guard_);
-        while (!stopped_ && !failure_)
-            if (!work(lock, false)) changed_.wait(lock);
-    }
-
-    // Does one step and returns true, or returns false if there is none: cuts a block if few are waiting,
-    // otherwise reads one.
-    bool work(std::unique_lock<std::mutex>& lock, bool reader) {
-        const bool room = pieces_.size() < 2 * std::size_t{query_.threads} && in_flight_ < kMostInFlight;
-        const bool may_cut = !cutting_ && !cutter_.at_end() && (reader || cutter_.any_thread()) && room;
-        const bool cuts = may_cut && waiting_.size() < query_.threads;
-        if (!cuts && waiting_.empty()) return false;
-        try {
-            cuts ? cut(lock) : read(lock);
-        } catch (...) {
-            failure_ = std::current_exception();
-        }
-        changed_.notify_all();
-        return true;
-    }
-
-    void cut(std::unique_lock<std::mutex>& lock) {
-        auto piece = std::make_unique<Piece>();
-        if (!spare_.empty()) {
-            piece->block = std::move(spare_.back());
-            spare_.pop_back();
-        }
-        cutting_ = true;
-        unlocked(lock, [&] { cutter_.cut(piece->block); });
-        cutting_ = false;
-        in_flight_ += piece->block.bytes.size();
-        waiting_.push_back(piece.get());
-        pieces_.push_back(std::move(piece));
-    }
-
-    void read(std::unique_lock<std::mutex>& lock) {
-        Piece& piece = *waiting_.front();
-        waiting_.pop_front();
-        unlocked(lock, [&] { static_cast<ArrowArray&>(piece.batch) = make_.batch(piece.block, query_); });
-        piece.ready = true;
-    }
-
-    template <class Step>
-    static void unlocked(std::unique_lock<std::mutex>& lock, Step step) {
-        struct Unlocked {
-            explicit Unlocked(std::unique_lock<std::mutex>& given) : lock(given) { lock.unlock(); }
-            ~Unlocked() { lock.lock(); }
-            std::unique_lock<std::mutex>& lock;
-        } unlocked_now(lock);
-        step();
-    }
-
-    static constexpr std::size_t kMostInFlight = std::size_t{256} << 20;  // matters only if long rows make blocks large
-
-    const TextQuery query_;
-    const Make make_;
-    std::mutex guard_;  // protects everything below
-    std::condition_variable changed_;
-    Cutter cutter_;                              // used without the lock, by the thread that set cutting_
-    bool cutting_ = false;
-    std::deque<std::unique_ptr<Piece>> pieces_;  // in the order of the rows
-    std::deque<Piece*> waiting_;                 // pieces whose blocks no thread reads yet
-    std::size_t in_flight_ = 0;                  // bytes of all blocks in pieces_
-    std::vector<Block> spare_;                   // blocks to use again
-    std::exception_ptr failure_;
-    bool stopped_ = false;
-    bool started_ = false;
-    std::vector<JoiningThread> helpers_;  // the last member, so that they end first
+    TextQuery query_;
+    Make make_;
+    Cutter cutter_;
 };
 
 template <class Make>
 ArrowArrayStream text_stream(std::vector<Source> sources, TextQuery query, Make make) {
-    return arrow_stream(
-        std::make_unique<TextStream<Make>>(std::move(sources), std::move(query), std::move(make)));
+    const unsigned threads = query.threads;
+    return pipeline(TextJob<Make>(std::move(sources), std::move(query), std::move(make)), threads);
 }
 
 }  // namespace
@@ -278,7 +209,7 @@ ArrowArrayStream text_values(std::vector<Source> sources, TextQuery query) {
 }
 
 ArrowArrayStream text_keys(std::vector<Source> sources, TextQuery query, std::size_t people, TextGroups by) {
-    return text_stream(std::move(sources), std::move(query), MakeKeys{people, std::move(by)});
+    return text_stream(std::move(sources), std::move(query), MakeKeys(people, std::move(by)));
 }
 
 }  // namespace dpdistinct

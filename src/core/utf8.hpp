@@ -3,6 +3,7 @@
 // one value alone.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -45,10 +46,18 @@ inline std::size_t utf8_length(std::string_view text) {
 }
 
 inline bool is_utf8(std::string_view text) {
+    constexpr std::size_t kSome = 64;  // most text is ASCII, or nearly
     while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
+        if (text.size() >= kSome && is_ascii(text.data(), kSome)) {
+            text.remove_prefix(kSome);
+            continue;
+        }
+        const std::size_t left = text.size() - std::min(kSome, text.size());
+        while (text.size() > left) {
+            const std::size_t length = utf8_length(text);
+            if (length == 0) return false;
+            text.remove_prefix(length);
+        }
     }
     return true;
 }

@@ -97,13 +97,14 @@ class Values {
         }
     }
 
-    // Adds the values of the batch's rows from `row` on to as many hashes as there are.
-    void add_to(HashedRows rows, const ArrowArray& batch, int i, std::int64_t row) {
+    // Adds the values of the batch's rows from `row` on to as many hashes as there are. `fresh`: this is another batch
+    // than that of the last call, and may have another dictionary.
+    void add_to(HashedRows rows, const ArrowArray& batch, int i, std::int64_t row, bool fresh) {
         const ArrowArray& column = *batch.children[i];
         if (column.offset < 0 || column.length - batch.offset < batch.length) throw StreamFailed();
         open(column);
         start_ = batch.offset + column.offset + row;
-        if (meant_ && row == 0) {  // another batch may have another dictionary
+        if (meant_ && fresh) {
             hashed_.clear();
             if (meanings_ <= batch.length) hashed_.resize(static_cast<std::size_t>(meanings_));
         }

@@ -158,7 +158,8 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
             check_select(query.sql)
         with connect(resources) as connection:
             sql = bind_parquet(connection, paths, query)
-            yield Relation(run_select(connection, sql, "the table"), utf8=True)
+            table = run_select(connection, sql, "the table")
+            yield Relation(table, utf8=True, threads=resources.threads)
     elif suffix in DATABASE_SUFFIXES:
         if len(paths) > 1:
             raise FileError("give one database file at a time")
@@ -228,7 +229,8 @@ def _selected(
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
         keep = partial(copied, connection, sql)
-        yield Relation(run_select(connection, sql, "the table"), **names, copy=keep)
+        table = run_select(connection, sql, "the table")
+        yield Relation(table, **names, threads=resources.threads, copy=keep)
 
 
 @contextmanager
@@ -254,7 +256,8 @@ def _open_database_file(path: str, query: Query, resources: Resources) -> Iterat
     if query.sql is not None:
         check_select(query.sql)
     with connect(resources) as connection:
-        yield Relation(run_select(connection, bind_duckdb_file(connection, path, query.sql), "the table"))
+        table = run_select(connection, bind_duckdb_file(connection, path, query.sql), "the table")
+        yield Relation(table, threads=resources.threads)
 
 
 @contextmanager
@@ -265,12 +268,12 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         from dpdistinct.sources.duck import Relation, check_select, query_errors
 
         if query.sql is None:
-            yield Relation(data)
+            yield Relation(data, threads=resources.threads)
             return
         check_select(query.sql)
         with query_errors("the relation", query.sql):
             table = data.query("data", query.sql)
-        yield Relation(table)
+        yield Relation(table, threads=resources.threads)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark import SparkSource
@@ -291,7 +294,8 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
         from dpdistinct.sources.frames import ArrowSource
 
         # A lazy frame of Polars: its query is the caller's own, and runs here.
-        frame = ArrowSource(data.collect() if hasattr(data, "collect") else data)
+        table = data.collect() if hasattr(data, "collect") else data
+        frame = ArrowSource(table, resources.threads)
     else:
         raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     if query.sql is None and not query.group_by:

@@ -40,17 +40,18 @@ class Relation:
         text: bool = False,
         exact_names: bool = False,
         utf8: bool = False,
+        threads: int = 1,
         copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
-        """utf8: whether DuckDB has looked at all text. copy: how to keep the rows of a stream that can be
-        read only once.
+        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep the rows
+        of a stream that can be read only once.
         """
         self._table = table
         self._copy = copy
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
-        self._utf8 = utf8
+        self._known = {"utf8": utf8, "threads": threads}
 
     def check(self, query: Query) -> None:
         self._sides(query)
@@ -64,8 +65,10 @@ class Relation:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        known = {"label_keys": self._label_keys(query), "utf8": self._utf8}
-        return _RelationKeys(values, [len(side) for side in sides], labels, bits, **known)
+        label_keys = self._label_keys(query)
+        return _RelationKeys(
+            values, [len(side) for side in sides], labels, bits, label_keys=label_keys, **self._known
+        )
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
@@ -181,7 +184,7 @@ class _RelationKeys:
         **known: Any,
     ) -> None:
         """sizes: how many columns make the person, the element and the label, in this order.
-        known: label_keys and utf8, as the core has them.
+        known: label_keys, utf8 and threads, as the core has them.
         """
         places = iter(range(sum(sizes)))
         self._values = values

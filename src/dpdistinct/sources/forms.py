@@ -89,13 +89,18 @@ def check_arrow_field(
 
 
 class ArrowKeys:
-    """The keys of an open Arrow stream: which of its columns say who, and which say what."""
+    """The keys of an open Arrow stream: which of its columns say who, and which say what; how many threads
+    hash them.
+    """
 
-    def __init__(self, capsule: Any, people: Sequence[int], elements: Sequence[int]) -> None:
+    def __init__(
+        self, capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1
+    ) -> None:
         self._capsule, self._people, self._elements = capsule, list(people), list(elements)
+        self._threads = threads
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _core.key_stream(self._capsule, self._people, self._elements)
+        return _core.key_stream(self._capsule, self._people, self._elements, threads=self._threads)

@@ -194,8 +194,8 @@ class ArrowSource:
 
     text = False
 
-    def __init__(self, table: Any) -> None:
-        self._table = table
+    def __init__(self, table: Any, threads: int = 1) -> None:
+        self._table, self._threads = table, threads
         with constant_error(
             f"the {type(table).__name__} could not be read; has it columns of an unknown type?"
         ):
@@ -212,9 +212,8 @@ class ArrowSource:
 
     def keys(self, query: Query) -> ArrowStream:
         self.check(query)
-        return ArrowKeys(
-            self._capsule, *([self.columns.index(name) for name in side] for side in chosen(query, self))
-        )
+        people, elements = ([self.columns.index(name) for name in side] for side in chosen(query, self))
+        return ArrowKeys(self._capsule, people, elements, self._threads)
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
         """The table for DuckDB, and its columns. asked: these; else all that DuckDB can convert."""
