@@ -7,6 +7,9 @@ STAMP := $(VENV)/.installed
 TESTS := $(VENV)/.tests-installed
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
+# Where the environment forbids Python to keep byte code, every command would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
 
 demo: $(STAMP)

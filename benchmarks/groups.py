@@ -1,7 +1,8 @@
 """Counting by group: the time beside a single count of the same table, and how much of the counts is lost.
 
 Times are those of whole calls on CSV and Parquet files, from the path to the release, and of what is done
-with keys that are in memory. The single count is one of the same rows without groups, in the same run.
+with keys that are in memory, beside two single counts in the same run: "one count" of the elements, without
+groups, and "of pairs" of group and element, which are what a count by group counts.
 
 Losses are exact expectations: the law of the choice times the law of the noise. "oracle" knows the best bound
 for free and spends all of epsilon on the counts. "split" counts each group by itself with epsilon / G. "rows"
@@ -140,43 +141,58 @@ def settings(groups: int, **changes: Any) -> GroupParameters:
     return check_group_parameters(groups=groups, **(given | changes))
 
 
-def file_of(name: str, suffix: str) -> Path:
-    """The rows of a table, as they are: person, element, part."""
-    path = DATA / f"by-group-{re.sub('[^a-z0-9]+', '-', name)}.{suffix}"
+def file_of(name: str, suffix: str, *, labels: bool = False) -> Path:
+    """The rows of a table, as they are: person, element, part. labels: not a date as part, but its month."""
+    dates = name == MONTH and not labels
+    path = DATA / f"by-group-{re.sub('[^a-z0-9]+', '-', name)}{'-dates' if dates else ''}.{suffix}"
     if not path.exists():
         DATA.mkdir(exist_ok=True)
-        query = TIMED[name]() if name != MONTH else generated("lineitem", 1, SHIPPED, "l_shipdate")()
+        query = generated("lineitem", 1, SHIPPED, "l_shipdate")() if dates else TIMED[name]()
         duckdb.sql(f"COPY ({query}) TO '{path}'")
     return path
 
 
 def file_table(names: list[str], repeat: int) -> None:
-    print(f"Seconds of CPU (and wall) of whole calls, medians of {repeat}. One count: without groups.\n")
-    print(head("table", "file", "groups", "method", "one count", "by group", "ratio of CPU", "of wall"))
+    print(f"Seconds of CPU (and wall) of whole calls, medians of {repeat}.\n")
+    ratios = "wall / one count", "wall / pairs", "CPU / one count", "CPU / pairs"
+    print(head("table", "file", "groups", "method", "one count", "of pairs", "by group", *ratios))
     for name in names:
+        listed = [str(part) for (part,) in duckdb.sql(TIMED[name]()).query("t", DISTINCT).fetchall()]
+        groups: dict[str, Any] = MONTHS if name == MONTH else {"groups": listed}
         for suffix in ("csv", "parquet"):
-            path = file_of(name, suffix)
-            listed = [str(part) for (part,) in duckdb.sql(TIMED[name]()).query("t", DISTINCT).fetchall()]
-            groups: dict[str, Any] = MONTHS if name == MONTH else {"groups": listed}
             for method, single in ways(name):
-
-                def count(method: Any = method, path: Path = path) -> Any:
-                    return count_distinct(path, **SIDES, method=method)
-
-                options: dict[str, Any] = {"method": method, "one_group_per_person": single, **groups}
-
-                def by_group(options: Any = options, path: Path = path) -> Any:
-                    return count_distinct_by(path, **SIDES, group_by="part", **options)
-
-                count(), by_group()  # constants are cached
-                pairs = [(timed(count)[1], timed(by_group)[1]) for _ in range(repeat)]
-                one, many = (
-                    Seconds(*map(median, zip(*times, strict=True))) for times in zip(*pairs, strict=True)
+                taken = file_times(name, suffix, method, {"one_group_per_person": single, **groups}, repeat)
+                one, pairs, many = taken
+                ratios = (
+                    many.wall / one.wall,
+                    many.wall / pairs.wall,
+                    many.cpu / one.cpu,
+                    many.cpu / pairs.cpu,
                 )
-                ratios = f"{many.cpu / one.cpu:.2f}", f"{many.wall / one.wall:.2f}"
                 way = f"{method}, one group each" if single else method
-                times = (f"{seconds.cpu:.2f} ({seconds.wall:.2f})" for seconds in (one, many))
-                print(line([name, suffix, len(listed), way, *times, *ratios]), flush=True)
+                times = (f"{seconds.cpu:.2f} ({seconds.wall:.2f})" for seconds in taken)
+                cells = [name, suffix, len(listed), way, *times, *(f"{ratio:.2f}" for ratio in ratios)]
+                print(line(cells), flush=True)
+
+
+def file_times(
+    name: str, suffix: str, method: Any, how: dict[str, Any], repeat: int
+) -> tuple[Seconds, Seconds, Seconds]:
+    """One count of the elements, one of the pairs, and the count by group, in turns."""
+    path, labelled = file_of(name, suffix), file_of(name, suffix, labels=True)
+    both: Any = {"person": "person", "element": ["part", "element"]}
+    calls: list[Callable[[], Any]] = [
+        lambda: count_distinct(path, **SIDES, method=method),
+        lambda: count_distinct(labelled, **both, method=method),
+        lambda: count_distinct_by(path, **SIDES, group_by="part", method=method, **how),
+    ]
+    for call in calls:  # constants are cached
+        call()
+    rounds = [[timed(call)[1] for call in calls] for _ in range(repeat)]
+    one, pairs, many = (
+        Seconds(*map(median, zip(*times, strict=True))) for times in zip(*rounds, strict=True)
+    )
+    return one, pairs, many
 
 
 def ways(name: str) -> list[tuple[Any, bool]]:

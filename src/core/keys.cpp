@@ -52,11 +52,20 @@ class Hasher {
         complete_.assign(rows, 1);
         for (std::size_t side = 0; side < 2; ++side) keys[side].assign(rows, salt_hash(side));
         if (!labels_.empty()) {
-            label_keys_.assign(rows, label_salt());
-            add(labels_, label_keys_);
-            find_groups(groups);
-            for (std::size_t i = 0; i < rows; ++i)
+            found_.resize(rows);
+            if (labels_.size() == 1 && labels_[0].second.is_dictionary()) {
+                auto& [i, column] = labels_[0];
+                column.look_at(*slice.batch, i, slice.row, fresh);
+                find_groups(column, groups, fresh);
+            } else {
+                label_keys_.assign(rows, label_salt());
+                add(labels_, label_keys_);
+                find_groups(groups);
+            }
+            for (std::size_t i = 0; i < rows; ++i) {
+                complete_[i] = found_[i] != nullptr;
                 if (found_[i]) keys[1][i] = found_[i]->pair;
+            }
         }
         for (std::size_t side = 0; side < 2; ++side) add(columns_[side], keys[side]);
         if (!labels_.empty())
@@ -75,9 +84,8 @@ class Hasher {
    private:
     using Columns = std::vector<std::pair<int, Values>>;  // the place of each in a batch
 
-    // Finds the group of each row. Rows of groups that are not listed become incomplete.
+    // The group of each row; null if it is not listed.
     void find_groups(const GroupNumbers& groups) {
-        found_.resize(label_keys_.size());
         for (std::size_t i = 0; i < found_.size(); ++i) {
             auto text = [&](std::size_t place) -> std::optional<std::string_view> {
                 const Values& column = labels_[place].second;
@@ -85,13 +93,33 @@ class Hasher {
                 return as_utf8(column.text(i), mended_);
             };
             found_[i] = complete_[i] ? groups.find(label_keys_[i], text) : nullptr;
-            complete_[i] = found_[i] != nullptr;
+        }
+    }
+
+    // The same for labels in a dictionary: each of them is looked up once for a batch.
+    void find_groups(Values& labels, const GroupNumbers& groups, bool fresh) {
+        if (fresh) meant_.assign(labels.meanings(), std::nullopt);
+        const auto group_of = [&](std::int64_t meaning) -> const Group* {
+            std::uint64_t key = label_salt();
+            if (!labels.add_meaning(meaning, key)) return nullptr;
+            return groups.find(key, [](std::size_t) -> std::optional<std::string_view> { return std::nullopt; });
+        };
+        for (std::size_t i = 0; i < found_.size(); ++i) {
+            const std::int64_t meaning = labels.meaning(i);
+            if (meaning < 0) {
+                found_[i] = nullptr;
+                continue;
+            }
+            std::optional<const Group*>& known = meant_[static_cast<std::size_t>(meaning)];
+            if (!known) known = group_of(meaning);
+            found_[i] = *known;
         }
     }
 
     Columns columns_[2];       // of people, of elements
     Columns labels_;           // of groups, if there are any
-    std::uint64_t number_ = 0; // of the last batch; they count from 1 on
+    std::uint64_t number_ = 0;  // of the last batch; they count from 1 on
+    std::vector<std::optional<const Group*>> meant_;  // by its label in the dictionary of that batch
     // Of the rows at hand:
     std::vector<std::uint8_t> complete_;
     Hashes label_keys_;

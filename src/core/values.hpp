@@ -100,6 +100,12 @@ class Values {
     // Adds the values of the batch's rows from `row` on to as many hashes as there are. `fresh`: this is another batch
     // than that of the last call, and may have another dictionary.
     void add_to(HashedRows rows, const ArrowArray& batch, int i, std::int64_t row, bool fresh) {
+        look_at(batch, i, row, fresh);
+        if (!rows.hashes.empty()) (this->*hash_)(rows);
+    }
+
+    // The same without hashing.
+    void look_at(const ArrowArray& batch, int i, std::int64_t row, bool fresh) {
         const ArrowArray& column = *batch.children[i];
         if (column.offset < 0 || column.length - batch.offset < batch.length) throw StreamFailed();
         open(column);
@@ -108,7 +114,31 @@ class Values {
             hashed_.clear();
             if (meanings_ <= batch.length) hashed_.resize(static_cast<std::size_t>(meanings_));
         }
-        if (!rows.hashes.empty()) (this->*hash_)(rows);
+    }
+
+    // Whether this is a dictionary; how many values it has; which of them a row means of those that add_to() or
+    // look_at() has just seen, or -1 for NULL.
+    bool is_dictionary() const { return meant_ != nullptr; }
+    std::size_t meanings() const { return static_cast<std::size_t>(meanings_); }
+    std::int64_t meaning(std::size_t row) const {
+        const std::int64_t at = start_ + static_cast<std::int64_t>(row);
+        return !valid_ || bit(valid_, at) ? index(at) : -1;
+    }
+
+    // Adds a value of the dictionary to a hash; false if it is a NULL. In the first column of a person or
+    // element all rows have the same hash so far, so there each value is hashed once.
+    bool add_meaning(std::int64_t index, std::uint64_t& key) {
+        Meaning* const known = hashed_.empty() ? nullptr : &hashed_[static_cast<std::size_t>(index)];
+        if (known && known->state != Meaning::kUnknown && known->seed == key) {
+            key = known->key;
+            return known->state == Meaning::kValue;
+        }
+        const std::uint64_t seed = key;
+        std::uint8_t there = 1;
+        meant_->start_ = meant_first_ + index;
+        (meant_.get()->*meant_->hash_)({{&key, 1}, {&there, 1}});
+        if (known) *known = {seed, key, there ? Meaning::kValue : Meaning::kNull};
+        return there != 0;
     }
 
     // Whether this is a column of text, and no dictionary.
@@ -345,29 +375,16 @@ class Values {
         for (std::size_t row = 0; row < rows.hashes.size(); ++row) {
             const std::int64_t at = start_ + static_cast<std::int64_t>(row);
             bool there = !valid_ || bit(valid_, at);
-            if (there) {
-                const std::int64_t index = (this->*read_integer_)(at);
-                if (index < 0 || index >= meanings_) throw StreamFailed();
-                there = add_meaning(index, rows.hashes[row]);
-            }
+            if (there) there = add_meaning(index(at), rows.hashes[row]);
             if (!there) rows.complete[row] = 0;
         }
     }
 
-    // Adds a value of the dictionary to a hash; false if it is a NULL. In the first column of a person or
-    // element all rows have the same hash so far, so there each value is hashed once.
-    bool add_meaning(std::int64_t index, std::uint64_t& key) {
-        Meaning* const known = hashed_.empty() ? nullptr : &hashed_[static_cast<std::size_t>(index)];
-        if (known && known->state != Meaning::kUnknown && known->seed == key) {
-            key = known->key;
-            return known->state == Meaning::kValue;
-        }
-        const std::uint64_t seed = key;
-        std::uint8_t there = 1;
-        meant_->start_ = meant_first_ + index;
-        (meant_.get()->*meant_->hash_)({{&key, 1}, {&there, 1}});
-        if (known) *known = {seed, key, there ? Meaning::kValue : Meaning::kNull};
-        return there != 0;
+    // Which value of the dictionary a row means.
+    std::int64_t index(std::int64_t at) const {
+        const std::int64_t found = (this->*read_integer_)(at);
+        if (found < 0 || found >= meanings_) throw StreamFailed();
+        return found;
     }
 
     void nothing(const HashedRows& rows) { std::fill(rows.complete.begin(), rows.complete.end(), std::uint8_t{0}); }
