@@ -89,7 +89,7 @@ def test_a_label_with_the_key_of_another_takes_over_nothing(
 
 
 def test_what_is_released_keeps_its_name() -> None:
-    how = {"group_by": "country", "groups": "unknown", "delta": 1e-6, "epsilon": 20}
+    how = {"group_by": "country", "groups": "unknown", "delta": 1e-6, "epsilon": 20, "max_bound": 5}
     made = next(labels_like("DE"))
     for frame in (visits(), visits(("enemy", "x", made))):
         release = count_distinct_by(frame, **SIDES, **how)
