@@ -40,7 +40,7 @@ def copied(command: str) -> dict[str, Any]:
     """What the command of a check answers, at an epsilon without noise to speak of."""
     words = shlex.split(command)
     assert words[:2] == ["dpdistinct", "count"]
-    options = ["--epsilon", "1000", "--mechanism", "fixed", "--max-bound", "100", "--json"]
+    options = ["--epsilon", "1000", "--mechanism", "fixed", "--max-bound", "10", "--json"]
     result = CliRunner().invoke(app, [*words[1:], *options], catch_exceptions=False)
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer
