@@ -32,7 +32,7 @@ def settings(mechanism: str, **changes: Any) -> Any:
 def test_every_mechanism_answers_for_every_method(mechanism: str, method: str) -> None:
     max_bound = 8 if mechanism == "fixed" else None
     release = count_distinct(
-        DATA, epsilon=50, beta=1e-9, method=method, mechanism=mechanism, max_bound=max_bound
+        DATA, epsilon=1000, beta=1e-9, method=method, mechanism=mechanism, max_bound=max_bound
     )  # type: ignore[arg-type]
     assert 0 <= release.lower_bound <= release.estimate
     assert release.lower_bound <= 750
@@ -196,9 +196,10 @@ def test_the_lower_bound_holds_over_twenty_thousand_releases(table: str, mechani
 
 
 def test_the_coverage_test_catches_half_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The mutant covers 84% where 95% is claimed; fixed at a bound without bias shows it.
+    # The mutant covers 84.8% where 95% is claimed; fixed at a bound without bias shows it. A thousand
+    # releases fail to show it once in 10^9, five hundred once in 1500.
     from dpdistinct import mechanisms
 
     full = mechanisms.laplace_margin
     monkeypatch.setattr(mechanisms, "laplace_margin", lambda **law: full(**law) // 2)
-    assert too_few(hits([5] * 200, "fixed", 500, "0.05"), 500, "0.05")
+    assert too_few(hits([5] * 200, "fixed", 1000, "0.05"), 1000, "0.05")
