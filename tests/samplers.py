@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from dpdistinct.noise import Draw, noise_scale
+from dpdistinct.noise import Draw, OpenDPSampler, noise_scale
 
 
 class ExactSampler:
@@ -97,3 +97,28 @@ class ExactSampler:
         while self._bernoulli_exp_of_unit(Fraction(1)):
             v += 1
         return (u + t * v) // s
+
+
+class Quiet(OpenDPSampler):
+    """No noise, and the best choice: for tests of words, which noise changes once in thousands of answers."""
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        return value
+
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        return list(values)
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        return list(scores).index(max(scores))
+
+    def select_and_count(
+        self,
+        scores: Sequence[int],
+        values: Sequence[int],
+        *,
+        sensitivity: int,
+        epsilon: Fraction,
+        share: Fraction,
+    ) -> tuple[int, int]:
+        chosen = list(scores).index(max(scores))
+        return chosen, values[chosen]
