@@ -528,7 +528,8 @@ def test_the_job_and_the_command_of_the_documentation_run(tmp_path: Path, privat
     page = (ROOT / "docs" / "spark.md").read_text()
     job = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)[0]
     (line,) = re.findall(r"^dpdistinct count (.*) --engine spark$", page, re.M)
-    duckdb.sql("SELECT i % 100 AS user_id, i AS url FROM range(1000) t(i)").write_parquet(
+    # So many that no noise drowns them: with a hundredth it would, once in 20,000 runs.
+    duckdb.sql("SELECT i % 10000 AS user_id, i AS url FROM range(100000) t(i)").write_parquet(
         str(tmp_path / "visits.parquet")
     )
     printed = [
