@@ -50,6 +50,8 @@ def curve_of(loads: list[int]) -> Curve:
 
 
 CURVE = curve_of([1] * 40 + [3] * 30 + [8] * 10 + [25] * 3)
+# Two samples of one law differ so much with this probability.
+FLAKE = 1e-7
 
 
 # The simulation
@@ -76,14 +78,15 @@ def test_what_is_simulated_is_what_is_released(mechanism: str, max_bound: int | 
         (drawn.estimate, [r.estimate for r in released]),
         (drawn.bound, [r.bound or 0 for r in released]),
     ):
-        assert stats.ks_2samp(ours, theirs).pvalue > 1e-6
+        assert stats.ks_2samp(ours, theirs).pvalue > FLAKE
     if mechanism != "shifted_inverse":
         bounds = np.unique(drawn.bound)
-        counted = [
-            [np.sum(x == b) for b in bounds] for x in (drawn.bound, np.array([r.bound for r in released]))
-        ]
-        frequent = np.array(counted)[:, np.array(counted).min(axis=0) > 4]
-        assert frequent.shape[1] < 2 or stats.chi2_contingency(frequent).pvalue > 1e-6
+        counted = np.array(
+            [[np.sum(x == b) for b in bounds] for x in (drawn.bound, np.array([r.bound for r in released]))]
+        )
+        # By what is expected: bounds that were released often by chance would count against the law.
+        frequent = counted[:, counted[0] * releases / drawn.bound.size > 10]
+        assert frequent.shape[1] < 2 or stats.chi2_contingency(frequent).pvalue > FLAKE
 
 
 def test_the_generalized_exponential_mechanism_in_floats_is_that_of_the_package() -> None:
