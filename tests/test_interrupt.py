@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -55,9 +56,11 @@ def test_a_kernel_stops_in_the_midst_of_its_work(curve: Callable[[Contributions]
     elements = np.tile(np.arange(1_000_000, dtype=np.uint64), 2)
     people = random.integers(0, 600_000, len(elements), dtype=np.uint64)
     contributions = Contributions.from_keys(pa.record_batch([people, elements], schema=SCHEMA))
-    begin = time.perf_counter()
-    curve(contributions)
-    whole = time.perf_counter() - begin
+    whole = math.inf
+    for _ in range(3):  # the shortest: in a moment of load one might take eight times as long as the next
+        begin = time.perf_counter()
+        curve(contributions)
+        whole = min(whole, time.perf_counter() - begin)
 
     def stop(*_: object) -> None:
         raise StopError
