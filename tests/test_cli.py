@@ -18,7 +18,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -522,6 +522,15 @@ def test_the_module_is_the_command(folder: Path) -> None:
         assert (result.returncode, result.stderr) == (0, "")
 
 
+def sleep_and_until_at_work(process: subprocess.Popen[Any], seconds: float) -> None:
+    """And until it has used two seconds of a processor: on a busy machine Python may still be starting."""
+    time.sleep(seconds)
+    used, ticks = 0, 2 * os.sysconf("SC_CLK_TCK")
+    while used < ticks and process.poll() is None:
+        time.sleep(0.05)
+        used = sum(map(int, Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+
+
 def on_a_terminal(
     arguments: list[str],
     folder: Path,
@@ -540,7 +549,7 @@ def on_a_terminal(
     ) as process:
         os.close(theirs)
         if interrupt_after is not None:
-            time.sleep(interrupt_after)
+            sleep_and_until_at_work(process, interrupt_after)
             process.send_signal(signal.SIGINT)
         err = b""
         while True:
@@ -619,7 +628,7 @@ def test_ctrl_c_is_one_line_and_status_130(folder: Path, terminal: bool) -> None
         with subprocess.Popen(
             [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
         ) as process:
-            time.sleep(3)
+            sleep_and_until_at_work(process, 3)
             process.send_signal(signal.SIGINT)
             outcome = Outcome(0, *process.communicate())._replace(status=process.returncode)
         assert outcome.err == "dpdistinct: interrupted\n"
