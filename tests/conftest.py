@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
 from dpdistinct import Contributions, greedy_curve, matching_curve
@@ -15,8 +15,9 @@ from keyed import SCHEMA
 from naive import algorithm_2_by_key, most_distinct_by_enumeration
 
 # A slow machine is no bug. In CI the examples are the same in every run.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("here", **PATIENT)
+settings.register_profile("ci", **PATIENT, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 PEOPLE, ELEMENTS = 4, 4
