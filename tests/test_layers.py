@@ -20,7 +20,7 @@ LAYERS = [
     "inversion privacy query ledger_input",
     "noise joint ledger_rows sources.values sources.columns sources.forms sources.labels sources.blocks",
     "sources.folders sources.places",
-    "ledger_request ledger_store ledger_convert contributions",
+    "ledger_request ledger_store ledger_place ledger_convert contributions",
     "curves ledger synthetic",
     "mechanisms groups",
     "group_margins",

@@ -483,6 +483,10 @@ def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path
             check_without_journal(room, spent=Cost(0))
         for room in rooms.glob("old-*"):
             check_without_journal(room, spent=Cost(EPSILON))
+        refused = sum(
+            check_moved_and_back(room) for scene in ("ready", "paid") for room in rooms.glob(f"{scene}-*")
+        )
+        assert refused >= 20  # otherwise no journal would have undone anything
         check_rooms(rooms, {"create": 45, "ready": 55, "paid": 25, "answered": 1, "old": 55})
 
 
@@ -500,6 +504,76 @@ def check_without_journal(room: Path, spent: Cost) -> None:
         with contextlib.suppress(LedgerError):
             paid = Ledger(copy).pay("visits", PARAMETERS, "", Cost(EPSILON), drawn, request_id=request_id)
             assert paid.left <= Cost(1) - spent
+
+
+def check_moved_and_back(room: Path) -> int:
+    """Somebody moves the ledger away without the journal of a dead process, uses it there, and moves it back:
+    what was drawn there is kept, or everything is refused. How often it was refused.
+    """
+    refused = 0
+    for asked in ([""], ["other"], ["", "other"]):
+        there, back = (Path(tempfile.mkdtemp(dir=room)) / "ledger.db" for _ in range(2))
+        shutil.copy(room / "ledger.db", there)
+        published = {}
+        with contextlib.suppress(LedgerError):  # half written: of no use there
+            for request_id in asked:
+                paid = Ledger(there).pay(
+                    "visits", PARAMETERS, "", Cost(EPSILON), drawn, request_id=request_id
+                )
+                if not paid.stored:
+                    published[request_id] = paid.answer
+        shutil.copy(there, back)
+        journal = Path(f"{back}-journal")
+        if (room / "ledger.db-journal").exists():
+            shutil.copy(room / "ledger.db-journal", journal)
+        before = back.read_bytes()
+        with contextlib.suppress(LedgerError):
+            for request_id, answered in published.items():
+                assert ask(Ledger(back), never, request_id=request_id).to_dict() == answered
+            continue
+        refuses(Ledger(back), "was used in another place")
+        assert back.read_bytes() == before
+        journal.unlink()  # as the message says
+        assert {entry.request_id for entry in Ledger(back).requests("visits")} >= published.keys()
+        refused += 1
+    return refused
+
+
+def test_a_ledger_with_two_names_is_refused_under_both(ledger: Ledger, path: Path) -> None:
+    other = path.with_name("other.db")
+    other.hardlink_to(path)
+    for name in (path, other):
+        refuses(Ledger(name), "has a second name, a hard link")
+    other.unlink()
+    ask(ledger)
+    other.symlink_to(path)  # SQLite follows it: the name is one
+    assert ask(Ledger(other), never) == ask(ledger, never)
+
+
+def test_a_draft_that_was_left_behind_is_no_second_name(ledger: Ledger, path: Path) -> None:
+    """Whoever made the ledger died after giving it its name."""
+    draft = path.parent / ".ledger-abcdef" / "ledger"
+    draft.parent.mkdir()
+    draft.hardlink_to(path)
+    ask(ledger)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ["budget.db", "a budget\\ with\ttabs.db"])
+def test_a_ledger_that_is_mounted_by_itself_is_refused(tmp_path: Path, name: str) -> None:
+    """As a container does that is given the file and not its folder."""
+    host, container = tmp_path / "host" / name, tmp_path / "container" / name
+    for file in (host, container):
+        file.parent.mkdir()
+    Ledger(host).create("visits", 1)
+    container.touch()
+    if subprocess.run(["mount", "--bind", host, container], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        refuses(Ledger(container), "is mounted by itself")
+        ask(Ledger(host))
+    finally:
+        subprocess.run(["umount", container], check=True)
 
 
 def test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them(

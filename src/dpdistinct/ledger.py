@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import ParameterError, is_full_disk
+from dpdistinct.ledger_place import check_place
 from dpdistinct.ledger_request import (
     TOO_DEAR,
     Answer,
@@ -261,7 +262,10 @@ class Ledger:
                 raise RequestError(
                     "this request was paid for with another epsilon or delta; name them in the question"
                 )
-            return None if paid.answer is None else stored_answer(paid, asked, account, stored=True)
+            if paid.answer is not None:
+                return stored_answer(paid, asked, account, stored=True)
+            book.touch()
+            return None
 
     def _store(
         self, asked: EntryRow, kind: str, answer: str, bound: int | None, *, begun: bool
@@ -303,6 +307,7 @@ class Ledger:
         if not os.path.lexists(self._path):
             raise LedgerError(f"there is no ledger at {self._name}; {CREATE}")
         try:
+            check_place(self._path, self._name)
             with open_book(self._path, time=_now(), who=_user(who), write=write, whole=whole) as book:
                 yield book
         except (sqlite3.Error, UnicodeError, OSError) as error:  # SQLite may quote broken text

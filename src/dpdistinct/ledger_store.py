@@ -22,6 +22,7 @@ from dpdistinct.ledger_rows import (
 )
 
 BUSY_SECONDS = 60.0
+DRAFT = ".ledger-"  # how the folder begins in which a ledger is made
 
 # One file is left between transactions. EXTRA, because with FULL a power cut may bring back the journal
 # that was just removed, and with it the state before the debit.
@@ -73,7 +74,7 @@ def open_book(path: str, *, time: str, who: str, write: bool, whole: bool) -> It
 def make_file(path: str, *, mode: int) -> None:
     """Creates an empty ledger under another name and then links it, so that nobody ever sees half of one."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".ledger-", dir=os.path.dirname(path)) as room:
+        with tempfile.TemporaryDirectory(prefix=DRAFT, dir=os.path.dirname(path)) as room:
             draft = os.path.join(room, "ledger")
             Path(draft).touch(mode=0o600)
             os.chmod(draft, mode)  # whatever the umask is; SQLite gives its journals the same
