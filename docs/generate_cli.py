@@ -23,7 +23,7 @@ object) and one of these exit statuses. No message quotes the data.
 | status | meaning |
 |---|---|
 | 0 | the answer was printed |
-| 1 | it failed inside, or there was not enough memory, or no room for the answer |
+| 1 | it failed inside, memory or room for the answer was short, or the ledger is in use or on a full disk |
 | 2 | wrong usage: an option or its value |
 | 3 | the input cannot be read: no such file, no such column |
 | 4 | the ledger refuses: over the budget, closed, damaged, no such data set, known with another input |

@@ -26,7 +26,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpdistinct import DpdistinctError, ParameterError, Release, ledger_store
-from dpdistinct.ledger import Account, BudgetError, Cost, Entry, Ledger, LedgerError
+from dpdistinct.cli_failure import FAILED, status_of
+from dpdistinct.ledger import Account, BudgetError, Cost, Entry, Ledger, LedgerError, UnavailableError
 from dpdistinct.ledger_request import Fields
 from dpdistinct.ledger_rows import SCHEMA, TABLES, AccountRow, EntryRow, SeriesRow, digest
 from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw
@@ -1083,7 +1084,7 @@ def full_disk() -> Iterator[None]:
 
 
 def test_a_full_disk_spends_nothing(ledger: Ledger) -> None:
-    with full_disk(), pytest.raises(LedgerError, match=UNUSABLE):
+    with full_disk(), pytest.raises(UnavailableError, match=UNUSABLE):
         ask(ledger, never)
     assert ledger.show() == [Account("visits", Cost(1), Cost(0), 0)]
 
@@ -1095,7 +1096,7 @@ def test_a_disk_that_fills_up_meanwhile_publishes_nothing_and_keeps_the_debit(le
             stack.enter_context(full_disk())
             return draw()
 
-        with pytest.raises(LedgerError, match=UNUSABLE):
+        with pytest.raises(UnavailableError, match=UNUSABLE):
             ask(ledger, compute)
     assert [entry.answered for entry in ledger.requests("visits")] == [False]
     assert ask(ledger) == ask(ledger, never)
@@ -1106,6 +1107,38 @@ def test_a_ledger_in_use_says_so(ledger: Ledger, path: Path, monkeypatch: pytest
     with ledger_store.session(str(path), "BEGIN EXCLUSIVE"):
         refuses(ledger, "is in use by another process; try again")
     assert ask(ledger)
+
+
+def test_a_ledger_in_use_when_the_answer_is_stored_is_asked_again(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_store, "BUSY_SECONDS", 0.05)
+    with contextlib.ExitStack() as stack:
+
+        def compute() -> Release:
+            stack.enter_context(ledger_store.session(str(path), "BEGIN IMMEDIATE"))
+            return draw()
+
+        with pytest.raises(UnavailableError, match="in use by another process; try again") as caught:
+            ask(ledger, compute)
+    assert status_of(caught.value) == FAILED  # on which a job tries again
+    spent = ledger.show()[0].spent
+    assert ask(ledger) == ask(ledger, never)
+    assert ledger.show()[0].spent == spent
+
+
+def test_a_disk_that_is_full_when_the_answer_is_stored_is_a_reason_to_ask_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = Fields("release", {"epsilon": "0.5", "note": 9999 * "x"})
+
+    def compute() -> Fields:  # from now on SQLite finds no room for another page
+        full.setattr(ledger_store, "SETTINGS", f"{ledger_store.SETTINGS}; PRAGMA max_page_count = 1")
+        return long
+
+    with monkeypatch.context() as full, pytest.raises(UnavailableError, match="its disk is full; free"):
+        ledger.pay("visits", PARAMETERS, "", Cost("0.5"), compute)
+    assert ledger.pay("visits", PARAMETERS, "", Cost("0.5"), lambda: long).left == Cost("0.5")
 
 
 # --- the documentation

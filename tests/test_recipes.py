@@ -18,6 +18,7 @@ import duckdb
 import pytest
 
 import dpdistinct
+from dpdistinct import asking, ledger_store
 from postgresql_server import NoServerError, running_server
 
 RECIPES = Path(__file__).parent.parent / "docs" / "recipes"
@@ -73,6 +74,17 @@ def test_the_tasks_of_airflow_pay_once_and_do_not_retry_a_refusal(
     monkeypatch.setenv("VISITS", str(visits.parent))
     exec(compile(block("airflow"), "airflow.md", "exec"), {"__name__": "dag"})
     (run,) = runs
+    with ExitStack() as stack, monkeypatch.context() as busy:
+
+        def answer_in_use(*asked: Any, **how: Any) -> Any:
+            stack.enter_context(ledger_store.session(str(visits.parent / "budget.db"), "BEGIN IMMEDIATE"))
+            return real_answer(*asked, **how)
+
+        real_answer = asking.answer
+        busy.setattr(ledger_store, "BUSY_SECONDS", 0.05)
+        busy.setattr(asking, "answer", answer_in_use)
+        with pytest.raises(dpdistinct.UnavailableError):  # which Airflow tries again
+            run()
     run()
     run()
     first, second = capsys.readouterr().out.splitlines()

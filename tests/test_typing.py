@@ -57,6 +57,7 @@ def test_errors_are_told_apart_by_their_class() -> None:
         "LedgerError": (dpdistinct.DpdistinctError,),
         "BudgetError": (dpdistinct.LedgerError,),
         "RequestError": (dpdistinct.LedgerError,),
+        "UnavailableError": (dpdistinct.LedgerError,),
     }
     for name, kinds in parents.items():
         assert all(issubclass(getattr(dpdistinct, name), kind) for kind in kinds)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.grouping import count_distinct_by
     from dpdistinct.guidance import Guide, guide
-    from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError
+    from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError, UnavailableError
     from dpdistinct.measurement import make_count_distinct
     from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
@@ -35,7 +35,7 @@ _HOMES = {
     "grouped_release": ("GroupedRelease",),
     "grouping": ("count_distinct_by",),
     "guidance": ("Guide", "guide"),
-    "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError"),
+    "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError", "UnavailableError"),
     "privacy": ("Cost",),
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
@@ -63,6 +63,7 @@ __all__ = [
     "PrivacyWarning",
     "Release",
     "RequestError",
+    "UnavailableError",
     "check",
     "count_distinct",
     "count_distinct_by",

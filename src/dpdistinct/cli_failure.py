@@ -16,10 +16,13 @@ FULL = "the answer could not be written: the disk is full; free some space and a
 
 
 def status_of(error: DpdistinctError) -> int:
-    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else."""
-    from dpdistinct.ledger import LedgerError
+    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else.
 
-    kinds = {ParameterError: USAGE, InputError: INPUT, LedgerError: BUDGET}
+    A ledger that cannot be used now is 1, on which a job tries again: 4 is for a person to decide.
+    """
+    from dpdistinct.ledger import LedgerError, UnavailableError
+
+    kinds = {ParameterError: USAGE, InputError: INPUT, UnavailableError: FAILED, LedgerError: BUDGET}
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
 
 

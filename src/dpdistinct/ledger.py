@@ -35,7 +35,16 @@ from dpdistinct.ledger_request import (
     new_request,
     stored_answer,
 )
-from dpdistinct.ledger_rows import Account, Book, EntryRow, LedgerError, SeriesRow, cost_text, read_cost
+from dpdistinct.ledger_rows import (
+    Account,
+    Book,
+    EntryRow,
+    LedgerError,
+    SeriesRow,
+    UnavailableError,
+    cost_text,
+    read_cost,
+)
 from dpdistinct.ledger_store import make_file, open_book
 from dpdistinct.parameters import exact
 from dpdistinct.privacy import LONGEST, Cost
@@ -53,6 +62,7 @@ __all__ = [
     "LedgerError",
     "RequestError",
     "Stored",
+    "UnavailableError",
 ]
 
 CREATE = "create it with: dpdistinct ledger create NAME --budget N --ledger FILE"
@@ -334,11 +344,13 @@ class Ledger:
     def _refusal(self, error: Exception) -> LedgerError:
         code = getattr(error, "sqlite_errorname", "")
         if code.startswith("SQLITE_BUSY"):
-            return LedgerError(f"the ledger {self._name} is in use by another process; try again")
+            return UnavailableError(f"the ledger {self._name} is in use by another process; try again")
         if code.startswith("SQLITE_FULL") or is_full_disk(error):
-            return LedgerError(
-                f"the ledger {self._name} cannot be written: its disk is full; free some space"
+            return UnavailableError(
+                f"the ledger {self._name} cannot be written: its disk is full; free some space and ask again"
             )
+        if code.startswith("SQLITE_IOERR"):  # a disk that fails, or a quota, which SQLite does not tell apart
+            return UnavailableError(f"the ledger {self._name} {UNUSABLE}")
         unusable = code.startswith(UNUSABLE_CODES) or isinstance(error, OSError)
         return LedgerError(f"the ledger {self._name} {UNUSABLE if unusable else DAMAGED}")
 

@@ -57,6 +57,10 @@ class LedgerError(DpdistinctError):
     """The ledger refuses, and nothing is published."""
 
 
+class UnavailableError(LedgerError):
+    """The ledger cannot be used now, which may pass: ask again. What is paid for is not paid for twice."""
+
+
 class Damaged(sqlite3.DatabaseError):
     """The file is not as it was written."""
 
