@@ -25,7 +25,7 @@ object) and one of these exit statuses. No message quotes the data.
 | 0 | the answer was printed |
 | 1 | it failed inside, memory or room for the answer was short, or the ledger is in use or on a full disk |
 | 2 | wrong usage: an option or its value |
-| 3 | the input cannot be read: no such file, no such column |
+| 3 | the input cannot be read: no such file, no such column; or, with a ledger, it changed meanwhile |
 | 4 | the ledger refuses: over the budget, closed, damaged, no such data set, known with another input |
 | 128 + n | stopped by signal n: 130 after Ctrl-C, 143 after SIGTERM, 141 when the reader of a pipe has gone |
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import sys
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,14 @@ import dpdistinct
 from dpdistinct import (
     BudgetError,
     Contributions,
+    InputError,
     Ledger,
     RequestError,
     asking,
     cli,
     count_distinct,
     count_distinct_by,
+    grouping,
 )
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
@@ -227,6 +232,69 @@ def test_february_never_gets_the_answer_of_january(folder: Path) -> None:
     with pytest.raises(RequestError, match=r"request 'monthly' was answered for .*; this is .*visits\.csv"):
         by_python(request_id="monthly")
     assert asked() == 1
+
+
+@contextmanager
+def meanwhile(happens: Callable[[], object]) -> Iterator[None]:
+    """What happens between the debit and the storing of an answer."""
+
+    def then(real: Callable[..., Any], *asked: Any, **how: Any) -> Any:
+        drawn = real(*asked, **how)
+        happens()
+        return drawn
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "answer", partial(then, asking.answer))
+        patch.setattr(grouping, "_answer", partial(then, grouping._answer))
+        yield
+
+
+@pytest.mark.parametrize("by", [{}, {"group_by": "land", "groups": ["DE", "FR"]}], ids=["count", "groups"])
+@pytest.mark.parametrize(
+    ("happens", "said"),
+    [
+        (lambda: ROWS[:2].write_csv("visits.csv"), "the files changed while they were read"),
+        (lambda: ROWS.write_csv("visits-2.csv"), "the files changed while they were read"),
+        (lambda: Path("visits.csv").unlink(), "no file matches"),
+    ],
+    ids=["written", "one more", "gone"],
+)
+def test_an_answer_is_stored_only_for_files_that_stay_as_they_were(
+    folder: Path, happens: Callable[[], object], said: str, by: dict[str, Any]
+) -> None:
+    with meanwhile(happens), pytest.raises(InputError, match=said):
+        by_python("vis*.csv", **by)
+    assert [request.answered for request in Ledger("budget.db").requests("visits")] == [False]
+    ROWS.write_csv("visits.csv")
+    assert by_python("vis*.csv", **by) == by_python("vis*.csv", **by)
+    assert asked() == 1
+
+
+def test_rows_that_come_into_the_log_of_a_database_meanwhile_are_a_change(folder: Path) -> None:
+    with closing(sqlite3.connect("visits.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE visits (User TEXT, URL TEXT)")
+        come = partial(database.execute, "INSERT INTO visits VALUES ('a', 'b')")
+        with meanwhile(come), pytest.raises(InputError, match="the files changed"):
+            by_python("visits.sqlite")
+        assert by_python("visits.sqlite") == by_python("visits.sqlite")  # reading it is no change
+    assert asked() == 1
+
+
+def test_the_log_that_a_dead_writer_left_is_read_and_stays(folder: Path) -> None:
+    with closing(sqlite3.connect("dead.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE visits (User TEXT, URL TEXT)")
+        for end in ("", "-wal"):
+            shutil.copy(f"dead.sqlite{end}", f"visits.sqlite{end}")
+    assert by_python("visits.sqlite") == by_python("visits.sqlite")
+    assert asked() == 1
+
+
+def test_data_with_a_name_may_change_meanwhile(folder: Path) -> None:
+    with meanwhile(lambda: ROWS[:2].write_csv("visits.csv")):
+        first = by_python(data_name="January")
+    assert by_python(data_name="January") == first
 
 
 def test_data_without_files_need_a_name_for_the_ledger(folder: Path) -> None:

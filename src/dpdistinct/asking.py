@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.contributions import Contributions
-from dpdistinct.errors import ParameterError, shown
+from dpdistinct.errors import InputError, ParameterError, constant_error, shown
 from dpdistinct.noise import warm_up
 from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
 from dpdistinct.privacy import Cost
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
+
+CHANGED = (
+    "the files changed while they were read, and nothing was published; ask again when they are whole, which "
+    "is not paid for again; if they never rest, name the data with data_name"
+)
 
 
 @dataclass(frozen=True)
@@ -185,12 +190,22 @@ def pay_for(
     payment: Payment, question: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
 ) -> Stored:
     """The one answer to this question about these data, paid for once."""
+    noted = _input_of(data, payment)
+
+    def compute_of_noted() -> Answer:
+        """An answer is stored only for the files that it was computed from."""
+        drawn = compute()
+        with constant_error(CHANGED):  # a file may be gone
+            if _input_of(data, payment) != noted:
+                raise InputError(CHANGED)
+        return drawn
+
     paid = payment.ledger.pay(
         payment.dataset,
         question,
-        _input_of(data, payment),
+        noted,
         cost,
-        compute,
+        compute_of_noted,
         request_id=payment.request_id,
         who=payment.who,
         series=payment.series,
