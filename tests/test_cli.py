@@ -26,9 +26,11 @@ import typer
 
 import dpdistinct
 from dpdistinct import cli, matching_curve, report
+from dpdistinct.cli_common import defaults
 from dpdistinct.cli_failure import PARAMETERS
 from dpdistinct.joint import kappa
 from dpdistinct.noise import laplace_margin
+from powerless import powerless
 from samplers import Quiet
 
 COMMAND = [sys.executable, "-m", "dpdistinct"]
@@ -702,6 +704,28 @@ def test_a_ledger_on_a_full_disk_is_told_as_such(run: Run, monkeypatch: pytest.M
     outcome = run("ledger", "create", "visits", "--ledger", "budget.db", "--budget", "1")
     assert refused(outcome, "budget.db cannot be written: its disk is full", status=1)
     assert "SECRET" not in outcome.err
+
+
+def test_folders_that_must_not_be_looked_into_hold_no_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".config").mkdir()
+    for place in (tmp_path / ".config" / "dpdistinct.toml", tmp_path / "dpdistinct.toml"):
+        place.write_text('epsilon = "0.1"')
+        monkeypatch.chdir(place.parent)
+        assert defaults()["plan"] == {"epsilon": "0.1"}
+    tmp_path.chmod(0)
+    with powerless():
+        assert defaults() == {}
+    tmp_path.chmod(0o700)
+
+
+def test_a_user_without_a_home_has_no_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    assert defaults() == {}
 
 
 @pytest.mark.parametrize("columns", [60, 100, 160])

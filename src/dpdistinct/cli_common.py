@@ -102,14 +102,15 @@ def defaults() -> dict[str, Any]:
 
     An option on the command line comes first, then an environment variable, then the file.
     """
-    places = (Path("dpdistinct.toml"), Path.home() / ".config" / "dpdistinct.toml")
-    path = next((place for place in places if place.is_file()), None)
+    # By os.path, where a folder that must not be looked into, or a user without a home, is no error.
+    places = ("dpdistinct.toml", os.path.expanduser("~/.config/dpdistinct.toml"))
+    path = next((place for place in places if os.path.isfile(place)), None)
     if path is None:
         return {}
     import tomllib
 
     try:
-        found = tomllib.loads(path.read_text())
+        found = tomllib.loads(Path(path).read_text())
     except (OSError, ValueError):
         raise ParameterError(f"{path} is no TOML file that can be read") from None
     unknown = [name for name in found if name not in SETTINGS]
