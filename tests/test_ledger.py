@@ -375,6 +375,12 @@ def test_names_and_paths_may_be_strange(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(os.listdir(tmp_path)) == 4
 
 
+def test_a_path_of_bytes_is_a_path_and_one_with_a_nul_is_none(ledger: Ledger, path: Path) -> None:
+    assert Ledger(os.fsencode(path)).show() == ledger.show()  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="the path of a ledger must have no NUL"):
+        Ledger(f"{path}\0")
+
+
 def test_it_is_one_of_our_errors_and_safe_on_the_disk(ledger: Ledger, path: Path) -> None:
     assert issubclass(LedgerError, DpdistinctError)
     with ledger_store.session(str(path), "BEGIN") as db:

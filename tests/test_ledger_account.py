@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def drawn(**fields: Any) -> Fields:
 
 def never() -> Fields:
     pytest.fail("the data was read")
+
+
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"in": found}
+    return found
 
 
 def fail() -> Fields:
@@ -88,6 +96,11 @@ def test_any_kind_of_answer_is_stored_as_it_is(ledger: Ledger) -> None:
         Fields("release", {}),
         Fields("release", {"epsilon": 0.2}),
         Fields("release", {"epsilon": "0.1000000001"}),
+        Fields("release", {"epsilon": "0.10000000000000000001"}),
+        Fields("release", {"epsilon": -3}),
+        Fields("release", {"epsilon": 10**400}),
+        Fields("release", {"epsilon": 0.1, "delta": -1e-9}),
+        Fields("release", {"epsilon": 0.1, "note": nested(100_000)}),
         Fields("release", {"epsilon": 0.1, "delta": 1e-9}),
         Fields("release", {"epsilon": None}),
         Fields("release", {"epsilon": 0.1, "estimate": float("nan")}),
@@ -116,12 +129,14 @@ def test_an_answer_may_say_its_cost_in_the_nearest_float(path: Path, amount: str
         ({"cost": Cost(Fraction(1, 10**41))}, "cost"),
         ({"question": ["secret"]}, "question"),
         ({"question": {"when": object()}}, "question"),
+        ({"question": {"when": Decimal("inf")}}, "question must map names to JSON values"),
+        ({"question": nested(100_000)}, "question must map names to JSON values"),
         ({"input": 3}, "input must be a mapping or a name, got int"),
         ({"input": ["secret"]}, "input must be a mapping or a name, got list"),
         ({"dataset": ["secret"]}, "dataset must be printable text, got list"),
         ({"request_id": b"secret"}, "request_id must be printable text, got bytes"),
-        ({"request_id": "secret\n"}, "request_id must be printable text"),
-        ({"series": ""}, "series must be printable text and not empty"),
+        ({"request_id": "secret\n"}, "request_id must be printable text$"),
+        ({"series": ""}, "series must not be empty"),
         ({"who": {"secret"}}, "who must be printable text, got set"),
     ],
 )
@@ -153,6 +168,12 @@ def test_another_input_never_gets_the_stored_answer(ledger: Ledger) -> None:
     ):
         ask(ledger, never, request_id="2024-02")
     assert ledger.show()[0].spent == Cost("0.2")
+
+
+def test_a_long_request_id_is_not_shown(ledger: Ledger) -> None:
+    ask(ledger, request_id=999 * "7")
+    with pytest.raises(RequestError, match="request 'a text of 999 characters' was answered for"):
+        ask(ledger, never, input=FEBRUARY, request_id=999 * "7")
 
 
 def test_a_request_without_an_answer_may_be_answered_for_another_input(ledger: Ledger) -> None:
@@ -338,7 +359,7 @@ def test_every_later_answer_of_a_series_has_its_bound(ledger: Ledger) -> None:
     ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="first")
     with pytest.raises(LedgerError, match="compute must use the bound of the series; nothing was published"):
         ask(ledger, lambda: drawn(bound=18), series="monthly", request_id="second")
-    for bound in (None, 0, 2.5, True, "17"):
+    for bound in (None, 0, 2.5, True, "17", 2**63):
         with pytest.raises(LedgerError, match="must have a bound"):
             ask(ledger, lambda bound=bound: drawn(bound=bound), series="monthly", request_id="second")
     assert not ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="second").stored

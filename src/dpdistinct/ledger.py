@@ -114,7 +114,9 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._name = os.fspath(path)
+        self._name = os.fsdecode(path)
+        if "\0" in self._name:
+            raise ParameterError("the path of a ledger must have no NUL")
         self._path = os.path.abspath(self._name)
 
     def create(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import ParameterError, short
 from dpdistinct.ledger_input import describe_input
 from dpdistinct.ledger_rows import Account, EntryRow, LedgerError, cost_text, request_key
 from dpdistinct.parameters import exact
@@ -17,6 +17,7 @@ from dpdistinct.privacy import LONGEST, Cost, shown
 CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda value: str(Fraction(value))
 )
+LARGEST = 2**63  # integers in the file are below this
 TOO_DEAR = "compute must return an answer that says its epsilon and costs at most what was paid for"
 
 
@@ -99,17 +100,15 @@ def answer_fields(drawn: Answer, cost: Cost, series: str | None) -> tuple[str, s
     try:
         kind, fields = drawn.kind, drawn.to_dict()
         answer, bound = json.dumps(fields, allow_nan=False), fields.get("bound")
-        epsilon, delta = (exact("", claim, hint="") for claim in (fields["epsilon"], fields.get("delta", 0)))
-        # An answer may say it in floats.
-        within = float(epsilon) <= float(cost.epsilon) and float(delta) <= float(cost.delta)
-    except (AttributeError, KeyError, TypeError, ValueError):
+        within = _within(fields["epsilon"], cost.epsilon) and _within(fields.get("delta", 0), cost.delta)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         pass
     if not within:
         raise LedgerError(TOO_DEAR)
     if series is None:
         return kind, answer, None
-    if type(bound) is not int or bound < 1:
-        raise LedgerError("an answer of a series must have a bound; nothing was published")
+    if type(bound) is not int or not 1 <= bound < LARGEST:
+        raise LedgerError("an answer of a series must have a bound, below 2^63; nothing was published")
     return kind, answer, bound
 
 
@@ -135,7 +134,7 @@ def stored_answer(paid: EntryRow, asked: EntryRow, account: Account, *, stored: 
         old, new = (describe_input(json.loads(str(row.input))) for row in (paid, asked))
         if paid.request_id:
             raise RequestError(
-                f"request {paid.request_id!r} was answered for {old}; this is {new}; "
+                f"request {short(paid.request_id)!r} was answered for {old}; this is {new}; "
                 "choose another request id"
             )
         raise RequestError(
@@ -149,7 +148,7 @@ def canonical(name: str, value: Mapping[str, Any] | str) -> str:
     """One text for equal values, whatever the order of their names."""
     try:
         return CANONICAL.encode(value if isinstance(value, str) else dict(value))
-    except (TypeError, ValueError):
+    except (OverflowError, RecursionError, TypeError, ValueError):
         raise ParameterError(f"{name} must map names to JSON values or fractions") from None
 
 
@@ -158,13 +157,20 @@ def check_text(**texts: Any) -> None:
     for name, text in texts.items():
         if not isinstance(text, str):
             raise ParameterError(f"{name} must be printable text, got {type(text).__name__}")
-        if not text.isprintable() or (not text and name != "request_id"):
-            raise ParameterError(f"{name} must be printable text and not empty")
+        if not text.isprintable():
+            raise ParameterError(f"{name} must be printable text")
+        if not text and name != "request_id":
+            raise ParameterError(f"{name} must not be empty")
 
 
 def is_short(cost: Cost) -> bool:
     """Whether the numbers have at most 40 digits."""
     return all(n < LONGEST and n.denominator < LONGEST for n in (cost.epsilon, cost.delta))
+
+
+def _within(claim: Any, paid: Fraction) -> bool:
+    """Whether an answer says that it cost at most this; it may say the nearest float, which may be above."""
+    return 0 <= exact("", claim, hint="") <= paid or (isinstance(claim, float) and claim == float(paid))
 
 
 def _shown(amount: Cost, pure: bool) -> str:
