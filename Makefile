@@ -108,7 +108,7 @@ docs: $(TESTS)
 
 benchmark: $(TESTS)
 	@$(PIP) install "dpdistinct[benchmark,spark]"
-	@for script in start command accuracy groups ledger ties curves worst growth spark; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@$(BIN)/python benchmarks/run.py
 
 # The paper's tables and figures, as far as the data are at hand (experiments/README.md); goes on where it stopped.
 # The small run needs no data: it generates TPC-H, and fails if it could not compare a single number.
