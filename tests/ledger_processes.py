@@ -17,6 +17,7 @@ import sqlite3
 import sys
 import time
 import traceback
+import urllib.parse  # noqa: F401 (by pathlib, when the rights to read it may be gone)
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
