@@ -30,6 +30,9 @@ SCRIPTS = {
     "spark": [[]],
     "ties": [[]],
     "accuracy": [[]],
+    "constants": [[]],
+    "limits": [[]],
+    "made_up": [[]],
 }
 LIBRARIES = ("duckdb", "numpy", "opendp", "ortools", "scipy", "pyspark")
 

@@ -60,6 +60,8 @@ def running_server() -> Iterator[str]:
             "cwd": home,
             "stdout": subprocess.DEVNULL,
             "stderr": said,
+            # Not the library of a sanitizer that is put before Python: the server would hang behind it.
+            "env": {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},
             **user,
         }
         subprocess.run(
