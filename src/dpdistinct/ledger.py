@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.errors import ParameterError, is_full_disk
+from dpdistinct.errors import ParameterError
 from dpdistinct.ledger_place import check_place
 from dpdistinct.ledger_request import (
     TOO_DEAR,
@@ -45,7 +45,7 @@ from dpdistinct.ledger_rows import (
     cost_text,
     read_cost,
 )
-from dpdistinct.ledger_store import make_file, open_book
+from dpdistinct.ledger_store import make_file, open_book, refusal
 from dpdistinct.parameters import exact
 from dpdistinct.privacy import LONGEST, Cost
 
@@ -66,15 +66,9 @@ __all__ = [
 ]
 
 CREATE = "create it with: dpdistinct ledger create NAME --budget N --ledger FILE"
-UNUSABLE = "cannot be read and written; check the permissions and the space of the file and its directory"
-DAMAGED = (
-    "is damaged or is no ledger, and refuses everything; put back a copy that knows every release, "
-    "or take its budgets as spent"
-)
 SHARED_FILE = stat.S_IRGRP | stat.S_IWGRP
 SHARED_DIRECTORY = stat.S_ISGID | stat.S_IRWXG  # new files belong to its group
 UNSHARED = SHARED_DIRECTORY | stat.S_ISVTX  # the sticky bit, with which only owners remove files
-UNUSABLE_CODES = tuple(f"SQLITE_{code}" for code in ("CANTOPEN", "FULL", "IOERR", "PERM", "READONLY"))
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,7 @@ class Ledger:
             elif share and os.stat(self._path).st_mode & SHARED_FILE != SHARED_FILE:
                 raise LedgerError(f"the ledger {self._name} is not shared; its owner can: chmod 660 FILE")
         except (OSError, ValueError, sqlite3.Error) as error:
-            raise self._refusal(error) from None
+            raise refusal(self._name, error) from None
         with self._book(write=True, whole=True, who=who) as book:
             if book.account(dataset) is not None:
                 raise LedgerError(
@@ -323,7 +317,7 @@ class Ledger:
             with open_book(self._path, time=_now(), who=_user(who), write=write, whole=whole) as book:
                 yield book
         except (sqlite3.Error, UnicodeError, OSError) as error:  # SQLite may quote broken text
-            raise self._refusal(error) from None
+            raise refusal(self._name, error) from None
 
     def _make(self, share: bool) -> None:
         if any(os.path.lexists(self._path + end) for end in ("-journal", "-wal")):
@@ -342,19 +336,6 @@ class Ledger:
         if account is None:
             raise LedgerError(f"the ledger {self._name} has no data set {dataset!r}; {CREATE}")
         return account
-
-    def _refusal(self, error: Exception) -> LedgerError:
-        code = getattr(error, "sqlite_errorname", "")
-        if code.startswith("SQLITE_BUSY"):
-            return UnavailableError(f"the ledger {self._name} is in use by another process; try again")
-        if code.startswith("SQLITE_FULL") or is_full_disk(error):
-            return UnavailableError(
-                f"the ledger {self._name} cannot be written: its disk is full; free some space and ask again"
-            )
-        if code.startswith("SQLITE_IOERR"):  # a disk that fails, or a quota, which SQLite does not tell apart
-            return UnavailableError(f"the ledger {self._name} {UNUSABLE}")
-        unusable = code.startswith(UNUSABLE_CODES) or isinstance(error, OSError)
-        return LedgerError(f"the ledger {self._name} {UNUSABLE if unusable else DAMAGED}")
 
 
 def _entry(row: EntryRow) -> Entry:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from dpdistinct.errors import is_full_disk
 from dpdistinct.ledger_convert import convert
 from dpdistinct.ledger_rows import (
     APPLICATION_ID,
@@ -17,11 +18,18 @@ from dpdistinct.ledger_rows import (
     Damaged,
     EntryRow,
     LedgerError,
+    UnavailableError,
     check_schema,
     create_tables,
 )
 
 BUSY_SECONDS = 60.0
+UNUSABLE = "cannot be read and written; check the permissions and the space of the file and its directory"
+DAMAGED = (
+    "is damaged or is no ledger, and refuses everything; put back a copy that knows every release, "
+    "or take its budgets as spent"
+)
+UNUSABLE_CODES = tuple(f"SQLITE_{code}" for code in ("CANTOPEN", "FULL", "IOERR", "PERM", "READONLY"))
 DRAFT = ".ledger-"  # how the folder begins in which a ledger is made
 
 # One file is left between transactions. EXTRA, because with FULL a power cut may bring back the journal
@@ -83,6 +91,21 @@ def make_file(path: str, *, mode: int) -> None:
             os.link(draft, path)  # unlike a rename, it never replaces a ledger
     except FileExistsError:
         pass  # another process was faster
+
+
+def refusal(name: str, error: Exception) -> LedgerError:
+    """What a ledger of this name says of SQLite's or the system's error."""
+    code = getattr(error, "sqlite_errorname", "")
+    if code.startswith("SQLITE_BUSY"):
+        return UnavailableError(f"the ledger {name} is in use by another process; try again")
+    if code.startswith("SQLITE_FULL") or is_full_disk(error):
+        return UnavailableError(
+            f"the ledger {name} cannot be written: its disk is full; free some space and ask again"
+        )
+    if code.startswith("SQLITE_IOERR"):  # a disk that fails, or a quota, which SQLite does not tell apart
+        return UnavailableError(f"the ledger {name} {UNUSABLE}")
+    unusable = code.startswith(UNUSABLE_CODES) or isinstance(error, OSError)
+    return LedgerError(f"the ledger {name} {UNUSABLE if unusable else DAMAGED}")
 
 
 def _version(db: sqlite3.Connection, path: str) -> int:
