@@ -51,7 +51,8 @@ class LabelMemo {
             else if (size >= 4)
                 put(i, read<std::uint32_t>(first), read<std::uint32_t>(first + size - 4));
             else if (size > 0)
-                put(i, read<std::uint8_t>(first), read<std::uint8_t>(first + size / 2) << 8 | read<std::uint8_t>(first + size - 1));
+                put(i, read<std::uint8_t>(first),
+                    read<std::uint8_t>(first + size / 2) << 8 | read<std::uint8_t>(first + size - 1));
             sizes = sizes << 8 | size;
         }
 
@@ -69,7 +70,7 @@ class LabelMemo {
 
        private:
         template <class T>
-        static T read(const char* at) {
+        static std::uint64_t read(const char* at) {
             T value;
             std::memcpy(&value, at, sizeof value);
             return value;
