@@ -201,7 +201,7 @@ def ways(name: str) -> list[tuple[Any, bool]]:
 
 
 def key_table(names: list[str]) -> None:
-    print("Seconds of CPU, medians of 5, from keys in memory. One count: of the same rows, without groups.\n")
+    print("\nSeconds of CPU, medians of 5, from keys in memory. One count: of the same rows, no groups.\n")
     columns = "one count", "by group", "ratio", "after reading: one count", "by group"
     print(head("table", "groups", "pairs", "method", *columns))
     for name in names:
@@ -326,7 +326,7 @@ def group_choice(worth: list[int], parameters: GroupParameters, sampler: Branch)
 
 def accuracy_table(names: list[str]) -> None:
     print(
-        f"Lost part of all counts in %, in brackets the mean of lower bound / truth over groups; "
+        f"\nLost part of all counts in %, in brackets the mean of lower bound / truth over groups; "
         f"epsilon {EPSILON}, beta {float(BETA)} together.\n"
     )
     columns = "oracle", "greedy", "matching", "one group per person", "split", "rows"

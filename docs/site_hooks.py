@@ -24,6 +24,7 @@ ELSEWHERE = [
     "SECURITY.md",
     "CHANGELOG.md",
     "benchmarks/README.md",
+    "benchmarks/RESULTS.md",
     "experiments/README.md",
     "experiments/results/tables.md",
     *(f"experiments/results/{figure}.png" for figure in ("figure1", "figure2", "figure2_loss")),
