@@ -664,7 +664,8 @@ def test_a_reader_that_has_gone_is_no_noise(folder: Path, arguments: list[str]) 
     assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_one_line(folder: Path, unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(
             [*COMMAND, "count", "visits.csv", *ASKED],
@@ -672,6 +673,7 @@ def test_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert refused(Outcome(result.returncode, "", result.stderr), "the disk is full", status=1)
 

@@ -66,10 +66,14 @@ def leave(ended: SystemExit) -> NoReturn:
     """
     if "pyspark" in sys.modules or not isinstance(ended.code, int):
         raise ended
+    status = ended.code
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # as a shell's >&- makes it
-            stream.flush()
-    os._exit(ended.code)
+        try:
+            if stream is not None:  # as a shell's >&- makes it
+                stream.flush()
+        except OSError:  # what could not be written is still there; whoever wrote it has said so
+            status = status or 1
+    os._exit(status)
 
 
 if __name__ == "__main__":
