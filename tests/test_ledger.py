@@ -13,6 +13,7 @@ import resource
 import shutil
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from hypothesis import strategies as st
 from dpdistinct import DpdistinctError, ParameterError, Release, ledger_store
 from dpdistinct.cli_failure import FAILED, status_of
 from dpdistinct.ledger import Account, BudgetError, Cost, Entry, Ledger, LedgerError, UnavailableError
+from dpdistinct.ledger_place import JOURNAL_MAGIC, check_place
 from dpdistinct.ledger_request import Fields
 from dpdistinct.ledger_rows import SCHEMA, TABLES, AccountRow, EntryRow, SeriesRow, digest
 from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw
@@ -555,6 +557,25 @@ def test_a_ledger_with_two_names_is_refused_under_both(ledger: Ledger, path: Pat
     ask(ledger)
     other.symlink_to(path)  # SQLite follows it: the name is one
     assert ask(Ledger(other), never) == ask(ledger, never)
+
+
+def test_looking_at_a_journal_drops_no_lock_of_this_process(ledger: Ledger, path: Path) -> None:
+    """As it would if the file were opened and closed: another process could then write at the same time."""
+    page = path.read_bytes()[:4096]
+    head = struct.pack(">8s5I", JOURNAL_MAGIC, 1, 0, 1, 512, len(page)).ljust(512, b"\0")
+    journal = Path(f"{path}-journal")
+    writes = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        journal.write_bytes(head + struct.pack(">I", 1) + page + bytes(4))
+        check_place(str(path), "it")
+        elsewhere = subprocess.run([sys.executable, "-c", writes, path], capture_output=True, text=True)
+        assert "database is locked" in elsewhere.stderr
+        raised = page[:24] + struct.pack(">I", 99) + page[28:]  # a journal of another time
+        journal.write_bytes(head + struct.pack(">I", 1) + raised + bytes(4))
+        with pytest.raises(LedgerError, match="was used in another place"):
+            check_place(str(path), "it")
+        journal.unlink()
 
 
 def test_a_draft_that_was_left_behind_is_no_second_name(ledger: Ledger, path: Path) -> None:
