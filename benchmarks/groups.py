@@ -30,10 +30,7 @@ from numpy.typing import NDArray
 
 from accuracy import laplace_loss
 from dpdistinct import Contributions, count_distinct, count_distinct_by
-from dpdistinct.group_margins import group_margin
-from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters, choose_bound
-from dpdistinct.grouped_release import release_groups
-from dpdistinct.groups import (
+from dpdistinct.graph.groups import (
     GroupedContributions,
     curves_of_single_groups,
     first_basis,
@@ -41,10 +38,13 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     pair_keys,
 )
+from dpdistinct.grouped_release import release_groups
+from dpdistinct.mechanisms.by_group import GroupParameters, check_group_parameters, choose_bound
+from dpdistinct.mechanisms.margins import group_margin
 from graphs import DATA, ROOT, TOKENS, tpch
 from timing import Seconds, head, line, timed
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from exact import Branch
 
 EPSILON, BETA = Fraction(1), Fraction(1, 20)
@@ -319,7 +319,7 @@ class Losses:
 
 
 def group_choice(worth: list[int], parameters: GroupParameters, sampler: Branch) -> None:
-    from dpdistinct.group_mechanisms import _select
+    from dpdistinct.mechanisms.by_group import _select
 
     _select([worth], parameters, sampler)
 

@@ -15,20 +15,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.contributions import Contributions
+from dpdistinct.cost import Cost
 from dpdistinct.errors import InputError, ParameterError, constant_error, shown
-from dpdistinct.noise import warm_up
-from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
-from dpdistinct.privacy import Cost
-from dpdistinct.query import Query
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.mechanisms.noise import warm_up
+from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Parameters
+from dpdistinct.question.query import Query
+from dpdistinct.question.resources import Resources
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
-from dpdistinct.resources import Resources
-from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
-from dpdistinct.sources.places import paths_of
+from dpdistinct.sources.files import paths_of
+from dpdistinct.sources.opening import Source, open_source
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
+    from dpdistinct.ledger.account import Answer, Ledger, Stored  # at run time only if one is used
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
@@ -69,7 +69,7 @@ def check_payment(
                     f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
                 )
         return None
-    from dpdistinct.ledger import Ledger
+    from dpdistinct.ledger.account import Ledger
 
     if isinstance(ledger, str | os.PathLike):
         ledger = Ledger(ledger)
@@ -136,7 +136,7 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
-    from dpdistinct.ledger import LedgerError
+    from dpdistinct.ledger.account import LedgerError
     from dpdistinct.release import Release
 
     paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
@@ -168,7 +168,7 @@ def _refuse_other_series(payment: Payment, asked: str) -> None:
         theirs = _compared(name, begun)
         differ = [part for part, value in theirs.items() if value != ours[part]]
         if differ:
-            from dpdistinct.ledger import RequestError
+            from dpdistinct.ledger.account import RequestError
 
             raise RequestError(
                 f"series {name!r} began with another {' and another '.join(differ)}, so this answer could "
@@ -224,7 +224,7 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     """What tells January's data from February's: a name, or the files with their sizes and times."""
     if payment.data_name is not None:
         return payment.data_name
-    from dpdistinct.ledger_input import files_input
+    from dpdistinct.ledger.input import files_input
 
     paths = paths_of(data)
     if paths is None:

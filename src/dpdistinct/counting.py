@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dpdistinct.asking import ask, check_payment
-from dpdistinct.contributions import Contributions
-from dpdistinct.layout import Format
-from dpdistinct.ledger import Ledger
-from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.query import Columns, check_query, column_names
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.ledger.account import Ledger
+from dpdistinct.question.layout import Format
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.question.query import Columns, check_query, column_names
+from dpdistinct.question.resources import Path, check_resources
 from dpdistinct.reading import refuse_for_contributions
 from dpdistinct.release import Release
-from dpdistinct.resources import Path, check_resources
 from dpdistinct.wording import warn_of_epsilon
 
 

@@ -9,11 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from dpdistinct.asking import check_payment, logged, pay_for
+from dpdistinct.cost import Cost
 from dpdistinct.errors import ParameterError
-from dpdistinct.group_lists import Every, GroupList, Value
-from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters
-from dpdistinct.grouped_release import GroupedRelease, release_groups
-from dpdistinct.groups import (
+from dpdistinct.graph.groups import (
     UNKNOWN_BITS,
     GroupedContributions,
     GroupedCurve,
@@ -21,19 +19,21 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
-from dpdistinct.layout import Format
-from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Mechanism, Method, Number
-from dpdistinct.privacy import Cost
-from dpdistinct.query import Columns, Query, check_query, group_query
+from dpdistinct.grouped_release import GroupedRelease, release_groups
+from dpdistinct.mechanisms.by_group import GroupParameters, check_group_parameters
+from dpdistinct.mechanisms.noise import warm_up
+from dpdistinct.question.group_lists import Every, GroupList, Value
+from dpdistinct.question.layout import Format
+from dpdistinct.question.parameters import Mechanism, Method, Number
+from dpdistinct.question.query import Columns, Query, check_query, group_query
+from dpdistinct.question.resources import Path, Resources, check_resources
 from dpdistinct.reading import goes_by_disk
-from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
+from dpdistinct.sources.opening import Source, open_source
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger import Ledger, Stored
+    from dpdistinct.ledger.account import Ledger, Stored
 
 
 def count_distinct_by(

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.contributions import Contributions
 from dpdistinct.errors import ParameterError
-from dpdistinct.layout import Format
-from dpdistinct.parameters import Method
-from dpdistinct.query import Columns, Query, check_query
-from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Cluster, Source, Unordered, open_source
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.question.layout import Format
+from dpdistinct.question.parameters import Method
+from dpdistinct.question.query import Columns, Query, check_query
+from dpdistinct.question.resources import Path, Resources, check_resources
+from dpdistinct.sources.opening import Cluster, Source, Unordered, open_source
 
 if TYPE_CHECKING:
-    from dpdistinct.curves import Curve  # at run time only once the data are read: it needs NumPy
+    from dpdistinct.graph.curves import Curve  # at run time only once the data are read: it needs NumPy
 
 
 def read(
@@ -105,7 +105,7 @@ def contributions_of(
 
 def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:
     """The curve of this method."""
-    from dpdistinct.curves import greedy_curve, matching_curve, sampling_curve
+    from dpdistinct.graph.curves import greedy_curve, matching_curve, sampling_curve
 
     curves: dict[Method, Callable[[], Curve]] = {
         "matching": lambda: matching_curve(contributions, threads=threads),
@@ -121,7 +121,7 @@ def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> 
     Equal to that of the contributions; what is needed beyond the memory_limit follows the people
     alone.
     """
-    from dpdistinct.curves import greedy_curve_of_parts, greedy_curve_of_sorted
+    from dpdistinct.graph.curves import greedy_curve_of_parts, greedy_curve_of_sorted
 
     if isinstance(source, Cluster):
         with source.sorted_keys(query) as keys, closing(keys) as parts:

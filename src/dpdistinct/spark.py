@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.asking import answer
-from dpdistinct.contributions import Contributions
-from dpdistinct.curves import Curve
-from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.query import Columns, check_query
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.curves import Curve
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.question.query import Columns, check_query
+from dpdistinct.question.resources import Path, check_resources
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
-from dpdistinct.resources import Path, check_resources
-from dpdistinct.sources.spark import SparkSource
-from dpdistinct.sources.sparkkeys import Progress
+from dpdistinct.sources.spark.keys import Progress
+from dpdistinct.sources.spark.source import SparkSource
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dpdistinct.errors import ColumnError, shown
-from dpdistinct.query import Query
+from dpdistinct.question.query import Query
 
 
 class Named(Protocol):

@@ -12,12 +12,12 @@ import numpy as np
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.query import Query
+from dpdistinct.question.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.duck import only_table, quoted
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
+from dpdistinct.sources.streams import ArrowStream
 from dpdistinct.sources.values import Column, bytes_column
-from dpdistinct.streams import ArrowStream
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BATCH = 1 << 16

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.group_lists import Every, GroupList, check_labels, first_day, label_order
-from dpdistinct.query import Query
-from dpdistinct.resources import Resources
+from dpdistinct.question.group_lists import Every, GroupList, check_labels, first_day, label_order
+from dpdistinct.question.query import Query
+from dpdistinct.question.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
-from dpdistinct.streams import ArrowStream
+from dpdistinct.sources.streams import ArrowStream
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,9 +9,10 @@ import numpy as np
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
-from dpdistinct.query import Query
+from dpdistinct.question.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused, refused_for_sql
+from dpdistinct.sources.streams import ArrowStream
 from dpdistinct.sources.values import (
     UNITS,
     KeyPairs,
@@ -21,7 +22,6 @@ from dpdistinct.sources.values import (
     text_of,
     wrong_type,
 )
-from dpdistinct.streams import ArrowStream
 
 
 class ArrowColumn:

@@ -6,7 +6,7 @@ import glob
 from typing import Any
 
 from dpdistinct.errors import ColumnError, FileError, file_name
-from dpdistinct.query import Query
+from dpdistinct.question.query import Query
 from dpdistinct.sources.duck import literal, query_errors, quoted
 from dpdistinct.sources.folders import folders_of
 
