@@ -63,11 +63,11 @@ def words(name: str, group: str) -> Callable[[], str]:
 
 
 def generated(table: str, scale: float, rows: str, group: str) -> Callable[[], str]:
-    def query() -> str:
+    def question() -> str:
         tpch("L.EP", scale)  # makes all tables
         return rows.format(group=group, file=DATA / f"tpch-{scale:g}" / f"{table}.parquet")
 
-    return query
+    return question
 
 
 def sources(*names: str) -> Callable[[], str]:
@@ -125,9 +125,9 @@ class Keyed(NamedTuple):
         return GroupedContributions.from_grouped_parts([self.stream()], groups=self.groups, **options)
 
 
-def keyed(query: str) -> Keyed:
+def keyed(question: str) -> Keyed:
     rows = duckdb.sql(
-        f"WITH t AS ({query}), list AS (SELECT part, row_number() OVER (ORDER BY part) - 1 AS number "
+        f"WITH t AS ({question}), list AS (SELECT part, row_number() OVER (ORDER BY part) - 1 AS number "
         "FROM (SELECT DISTINCT part FROM t)) SELECT DISTINCT hash(person) AS person, "
         "hash(part, element) AS pair, number FROM t JOIN list USING (part)"
     ).fetchnumpy()
@@ -147,8 +147,8 @@ def file_of(name: str, suffix: str, *, labels: bool = False) -> Path:
     path = DATA / f"by-group-{re.sub('[^a-z0-9]+', '-', name)}{'-dates' if dates else ''}.{suffix}"
     if not path.exists():
         DATA.mkdir(exist_ok=True)
-        query = generated("lineitem", 1, SHIPPED, "l_shipdate")() if dates else TIMED[name]()
-        duckdb.sql(f"COPY ({query}) TO '{path}'")
+        question = generated("lineitem", 1, SHIPPED, "l_shipdate")() if dates else TIMED[name]()
+        duckdb.sql(f"COPY ({question}) TO '{path}'")
     return path
 
 
@@ -332,8 +332,8 @@ def accuracy_table(names: list[str]) -> None:
     columns = "oracle", "greedy", "matching", "one group per person", "split", "rows"
     print(head("table", "G", *columns))
     for name in names:
-        query, people = COMPARED[name]
-        losses = Losses(keyed(query()))
+        question, people = COMPARED[name]
+        losses = Losses(keyed(question()))
         data = losses.data
 
         def basis(bound: int, data: GroupedContributions = data) -> NDArray[Any]:

@@ -30,8 +30,8 @@ from dpdistinct.mechanisms.margins import GROUP_SHARE, epsilon_for_group
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
 from dpdistinct.mechanisms.single import SHARP_SHARE
 from dpdistinct.question.group_lists import Every, Value
+from dpdistinct.question.machine import thread_count
 from dpdistinct.question.parameters import Mechanism, Method
-from dpdistinct.question.resources import thread_count
 from dpdistinct.release import drawn
 from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 

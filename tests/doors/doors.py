@@ -29,8 +29,8 @@ from dpdistinct import Contributions, DpdistinctError, greedy_curve, matching_cu
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.grouping import group_parameters, read_groups
 from dpdistinct.question.group_lists import Every, parse_groups
-from dpdistinct.question.query import check_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query
 from dpdistinct.reading import contributions_of as read_contributions
 from dpdistinct.sources.opening import open_source
 from keyed import contributions_of
@@ -127,10 +127,10 @@ def by_release(scene: Scene, source: Any) -> Outcome:
 def by_engine(scene: Scene, source: Any) -> Outcome:
     """As a release by matching reads: the engine may use keys of its own."""
     how = dict(scene.how)
-    resources = check_resources(threads=how.pop("threads", None))
-    query = check_query(**how)
-    with open_source(source, query, resources) as table:
-        contributions = read_contributions(table, query, resources, ordered=False)
+    machine = check_resources(threads=how.pop("threads", None))
+    question = check_query(**how)
+    with open_source(source, question, machine) as table:
+        contributions = read_contributions(table, question, machine, ordered=False)
     return Outcome(tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist()))
 
 
@@ -144,20 +144,20 @@ def by_group(
 ) -> Outcome:
     """Grouped by the first column of the element: as odd as labels can be."""
     how = dict(scene.how)
-    resources = check_resources(threads=how.pop("threads", None), memory_limit=memory_limit)
-    query = check_query(**how)
-    column = query.element[0]
+    machine = check_resources(threads=how.pop("threads", None), memory_limit=memory_limit)
+    question = check_query(**how)
+    column = question.element[0]
     of_unknown = every if groups == "unknown" else None
-    query = replace(
-        query,
+    question = replace(
+        question,
         group_by=(column,),
         groups=parse_groups(groups, columns=[column], every=every),
         every=of_unknown,
     )
-    parameters = group_parameters(query, delta="1e-6" if groups == "unknown" else None, **BY_GROUP)
-    with open_source(source, query, resources) as table:
-        table.check(query)
-        held, names = read_groups(table, query, parameters, resources)
+    parameters = group_parameters(question, delta="1e-6" if groups == "unknown" else None, **BY_GROUP)
+    with open_source(source, question, machine) as table:
+        table.check(question)
+        held, names = read_groups(table, question, parameters, machine)
     curve = held if isinstance(held, GroupedCurve) else grouped_greedy_curve(held, parameters.bounds)
     kept = {bound: curve.at(bound).tolist() for bound in map(int, curve.bounds)}
     return Outcome(groups={name: {bound: kept[bound][i] for bound in kept} for i, name in enumerate(names)})

@@ -251,5 +251,5 @@ PROSE = [page for page in PAGES if page.suffix == ".md"]
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
 def test_no_query_of_the_documentation_fails_for_the_text_of_one_row(page: Path) -> None:
     # A cast of text that is no number is an error; TRY_CAST leaves out that row alone.
-    for query in re.findall(r"SELECT [^`\"]*", page.read_text()):
-        assert not CASTS.search(query), query
+    for question in re.findall(r"SELECT [^`\"]*", page.read_text()):
+        assert not CASTS.search(question), question

@@ -25,7 +25,7 @@ from dpdistinct.graph.groups import (
     grouped_greedy_curve_of_parts,
     pair_keys,
 )
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
 from dpdistinct.sources.duck import sorted_on_disk
 from grouped import group_of, grouped, private_pairs
 from keyed import batch_of, rows_of, shape_of, sorted_batch_of

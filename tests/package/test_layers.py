@@ -17,8 +17,8 @@ LONGEST = 400
 # From the bottom to the top: a module may import what stands in a line above its own, or beside it.
 LAYERS = [
     "errors mechanisms.digits graph.hull wording show.tables",
-    "question.resources sources.streams question.parameters question.group_lists question.layout mechanisms.gem",
-    "mechanisms.inversion cost question.query ledger.input",
+    "question.machine sources.streams question.parameters question.group_lists question.layout mechanisms.gem",
+    "mechanisms.inversion cost question.question ledger.input",
     "mechanisms.noise mechanisms.joint ledger.rows sources.values sources.columns sources.forms sources.labels sources.text.blocks",
     "sources.folders sources.files",
     "ledger.request ledger.store ledger.place ledger.convert graph.contributions",

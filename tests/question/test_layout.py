@@ -22,8 +22,8 @@ from doors import assert_law
 from dpdistinct import ColumnError, FileError, InputError, ParameterError, _core, matching_curve, read
 from dpdistinct.cli.main import app
 from dpdistinct.question.layout import Layout, check_layout, fields_of
-from dpdistinct.question.query import check_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query
 from dpdistinct.sources.opening import open_source
 from fuzz_text import rows_of
 from test_text import read_csv
@@ -266,10 +266,10 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         for data in (pd.DataFrame({"person": [1], "element": [2]}), "postgresql://nobody@localhost/x"):
             with pytest.raises(ParameterError, match="are for files"):
                 read(data, **SIDES, **options, **({"sql": "SELECT 1"} if isinstance(data, str) else {}))
-        query = check_query(**SIDES, **options)
+        question = check_query(**SIDES, **options)
         with (
             pytest.raises(ParameterError, match="are for engine duckdb"),
-            open_source([path], query, check_resources(), "spark"),
+            open_source([path], question, check_resources(), "spark"),
         ):
             pass
     with pytest.raises(ParameterError, match="columns must be named for sql over"):

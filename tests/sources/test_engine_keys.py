@@ -9,8 +9,8 @@ import pytest
 
 import dpdistinct
 from dpdistinct import Contributions, matching_curve
-from dpdistinct.question.query import check_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query
 from dpdistinct.reading import contributions_of
 from dpdistinct.sources.duck import Relation
 from dpdistinct.sources.forms import DUCKDB, HASHED_BY_DUCKDB
@@ -42,8 +42,8 @@ def test_the_engine_hashes_text_and_integers_and_no_type_that_has_no_keys() -> N
 def test_a_row_with_a_null_is_left_out(ordered: bool) -> None:
     rows = "('a', 1, 'x'), ('a', 1, NULL), (NULL, 1, 'y'), ('b', NULL, 'z'), ('a', 2, 'x'), ('a', 1, 'x')"
     table = Relation(duckdb.sql(f'SELECT * FROM (VALUES {rows}) t(who, "more ""of it", what)'))
-    query = check_query(person=["who", 'more "of it'], element="what")
-    found = contributions_of(table, query, check_resources(), ordered=ordered)
+    question = check_query(person=["who", 'more "of it'], element="what")
+    found = contributions_of(table, question, check_resources(), ordered=ordered)
     assert (found.people, found.elements, found.pairs) == (2, 1, 2)
 
 
@@ -59,9 +59,9 @@ def test_a_release_by_matching_uses_them_and_one_by_greedy_does_not(monkeypatch:
     asked: list[str] = []
     whole = Relation.unordered_keys
 
-    def noted(self: Relation, query: Any) -> Any:
-        asked.append(query.element[0])
-        return whole(self, query)
+    def noted(self: Relation, question: Any) -> Any:
+        asked.append(question.element[0])
+        return whole(self, question)
 
     monkeypatch.setattr(Relation, "unordered_keys", noted)
     options: dict[str, Any] = {"person": "who", "element": "page", "mechanism": "fixed", "max_bound": 9}

@@ -24,8 +24,8 @@ from dpdistinct.cli import main as cli
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.grouping import group_parameters, read_groups
 from dpdistinct.question.group_lists import PERIODS
-from dpdistinct.question.query import check_query, group_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query, group_query
 from dpdistinct.sources.opening import open_source
 
 COUNTRIES = ["DE", "FR", "US", "IT"]  # nobody is in IT, and some are elsewhere
@@ -131,15 +131,15 @@ def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) ->
         assert abs(row["estimate"] - known.get(tuple(row["group"]), 0)) <= 2
 
 
-def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
-    query = group_query(check_query(**SIDES), **how)
+def curve_of(source: Any, how: dict[str, Any], machine: Any = None) -> Any:
+    question = group_query(check_query(**SIDES), **how)
     parameters = group_parameters(
-        query, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
+        question, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
     )
-    resources = resources or ON_DISK
-    with open_source(source, query, resources) as opened:
-        opened.check(query)
-        table, _ = read_groups(opened, query, parameters, resources)
+    machine = machine or ON_DISK
+    with open_source(source, question, machine) as opened:
+        opened.check(question)
+        table, _ = read_groups(opened, question, parameters, machine)
     if not isinstance(table, GroupedCurve):
         table = grouped_greedy_curve(table, parameters.bounds)
     return np.array([table.at(bound) for bound in table.bounds]), table.bounds
@@ -149,7 +149,7 @@ def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
 def test_every_table_gives_the_same_counts_at_every_bound(one_group: bool, tmp_path: Path) -> None:
     how = BY_BOTH | {"one_group_per_person": one_group}
     tables = [write(visits(), tmp_path) for write in SOURCES.values()]
-    curves = [curve_of(table, how, resources)[0] for table in tables for resources in (IN_MEMORY, ON_DISK)]
+    curves = [curve_of(table, how, machine)[0] for table in tables for machine in (IN_MEMORY, ON_DISK)]
     assert all((curve == curves[0]).all() for curve in curves)
     assert curves[0].sum() > 0
 
@@ -169,7 +169,7 @@ ENEMIES = [
 @pytest.mark.parametrize("resources", [IN_MEMORY, ON_DISK], ids=["in memory", "on disk"])
 @pytest.mark.parametrize("one_group", [False, True])
 def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(
-    kind: str, resources: Any, one_group: bool, tmp_path: Path
+    kind: str, machine: Any, one_group: bool, tmp_path: Path
 ) -> None:
     frame = visits(400).with_columns(pl.col("day").cast(pl.String))
     enemy = pl.DataFrame(ENEMIES, schema=frame.schema, orient="row")
@@ -181,7 +181,7 @@ def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(
         folder = tmp_path / str(number)
         folder.mkdir()
         how = BY_BOTH | {"one_group_per_person": one_group}
-        curves.append(curve_of(write(rows, folder), how, resources))
+        curves.append(curve_of(write(rows, folder), how, machine))
     (before, bounds), *others = curves
     for after, _ in others:
         assert (after >= before).all()

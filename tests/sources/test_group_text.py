@@ -19,8 +19,8 @@ import pytest
 from dpdistinct import ColumnError, count_distinct_by
 from dpdistinct.graph.groups import group_bits
 from dpdistinct.question.group_lists import GroupList, label_of
-from dpdistinct.question.query import Query, check_query, group_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import Question, check_query, group_query
 from dpdistinct.sources.duck import Relation
 from dpdistinct.sources.opening import open_source
 from dpdistinct.sources.text.groups import GroupedText
@@ -29,15 +29,15 @@ RESOURCES = check_resources(threads=2)
 Keys = Counter[tuple[int, int]]
 
 
-def question(**how: Any) -> Query:
+def asked(**how: Any) -> Question:
     return group_query(check_query(person="user", element="site"), **how)
 
 
 @contextmanager
-def opened(path: Path, query: Query) -> Iterator[GroupedText]:
-    with open_source(path, query, RESOURCES) as source:
+def opened(path: Path, question: Question) -> Iterator[GroupedText]:
+    with open_source(path, question, RESOURCES) as source:
         assert isinstance(source, GroupedText)
-        source.check(query)
+        source.check(question)
         yield source
 
 
@@ -46,17 +46,17 @@ def keys_of(stream: Any) -> Keys:
     return Counter(zip(table["person"].to_pylist(), table["element"].to_pylist(), strict=True))
 
 
-def both_ways(path: Path, query: Query) -> tuple[Keys, Keys]:
+def both_ways(path: Path, question: Question) -> tuple[Keys, Keys]:
     """The keys that the tokenizer makes, and those of the same texts by DuckDB."""
-    assert isinstance(query.groups, GroupList)
-    labels, bits = query.groups.labels, group_bits(len(query.groups))
-    with opened(path, query) as source:
-        with source.grouped_parts(query, labels, bits, RESOURCES) as (part,):
+    assert isinstance(question.groups, GroupList)
+    labels, bits = question.groups.labels, group_bits(len(question.groups))
+    with opened(path, question) as source:
+        with source.grouped_parts(question, labels, bits, RESOURCES) as (part,):
             ours = keys_of(part)
-        texts = source._files.values(list(query.names))
+        texts = source._files.values(list(question.names))
     with duckdb.connect() as connection:
         relation = Relation(connection.from_arrow(pa.RecordBatchReader.from_stream(texts).read_all()))
-        return ours, keys_of(relation.keys(query, labels, bits))
+        return ours, keys_of(relation.keys(question, labels, bits))
 
 
 HOSTILE = [
@@ -97,7 +97,7 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: b
         {"group_by": "country", "groups": LISTED},
         {"group_by": ["country", "day"], "groups": {"country": LISTED, "day": LISTED[:5]}},
     ):
-        ours, theirs = both_ways(path, question(**how))
+        ours, theirs = both_ways(path, asked(**how))
         assert ours == theirs
         assert ours
     sides = check_query(person=["user", "day"], element=["site", "day"])
@@ -129,7 +129,7 @@ def test_labels_of_any_length_are_remembered_as_themselves(tmp_path: Path) -> No
             "groups": {"day": words[:30:2], "country": words[:40:3], "kind": ["1", "2"]},
         },
     ):
-        ours, theirs = both_ways(path, question(**how))
+        ours, theirs = both_ways(path, asked(**how))
         assert ours == theirs
         assert ours
 
@@ -156,7 +156,7 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_json(tmp_path:
     lines += ['{"user": 1, "site": 2}', '{"user": 1, "country": "FR", "country": "DE", "site": 3}', "{"]
     path.write_text("\n".join(lines))
     listed = [*LISTED, "true", "1.5", "\\ud800", '{"DE": 1}']
-    ours, theirs = both_ways(path, question(group_by="country", groups=listed))
+    ours, theirs = both_ways(path, asked(group_by="country", groups=listed))
     assert ours == theirs
     assert ours.total() == 12
 
@@ -216,12 +216,12 @@ RANGES = {
 def test_a_text_is_a_date_for_the_core_if_and_only_if_it_is_one_for_duckdb(
     every: Any, tmp_path: Path
 ) -> None:
-    query = question(group_by="day", groups=RANGES[every], every=every)
-    assert isinstance(query.groups, GroupList)
+    question = asked(group_by="day", groups=RANGES[every], every=every)
+    assert isinstance(question.groups, GroupList)
     texts = mutated(5000)
-    ours, theirs = both_ways(csv_of(texts, tmp_path / "dates.csv"), query)
+    ours, theirs = both_ways(csv_of(texts, tmp_path / "dates.csv"), question)
     assert ours == theirs
-    listed = {label for (label,) in query.groups.labels}
+    listed = {label for (label,) in question.groups.labels}
     expected = [period_of(text, every) in listed for text in texts]
     assert ours.total() == sum(expected) > 100
 
@@ -232,8 +232,8 @@ def test_days_and_times_lie_in_their_periods(every: Any, tmp_path: Path) -> None
     days += [date(year, month, day) for year in range(1000, 10000, 37) for month, day in ((1, 1), (12, 31))]
     times = ["", " 00:00:00", "T23:59:59Z", " 12:00:00.25"]
     texts = [f"{day}{times[i % 4]}" for i, day in enumerate(days)]
-    query = question(group_by="day", groups=RANGES[every], every=every)
-    ours, theirs = both_ways(csv_of(texts, tmp_path / "plain.csv"), query)
+    question = asked(group_by="day", groups=RANGES[every], every=every)
+    ours, theirs = both_ways(csv_of(texts, tmp_path / "plain.csv"), question)
     assert ours == theirs
     assert len(ours) > 100
 
@@ -241,23 +241,23 @@ def test_days_and_times_lie_in_their_periods(every: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize("every", ["week", "month", "year"])
 def test_a_text_that_names_a_period_lies_in_it(every: Any, tmp_path: Path) -> None:
     days = [date(2000, 1, 1) + timedelta(days=i) for i in range(0, 9_000, 3)]
-    query = question(group_by="day", groups=RANGES[every], every=every)
+    question = asked(group_by="day", groups=RANGES[every], every=every)
     named = csv_of([label_of(day, every) for day in days], tmp_path / "named.csv")
     dated = csv_of([str(day) for day in days], tmp_path / "dated.csv")
-    ours, theirs = both_ways(named, query)
-    assert ours == theirs == both_ways(dated, query)[1]
+    ours, theirs = both_ways(named, question)
+    assert ours == theirs == both_ways(dated, question)[1]
     assert ours.total() == len(days)
 
 
 def test_one_odd_date_changes_the_groups_of_no_other_row(tmp_path: Path) -> None:
-    query = question(
+    question = asked(
         group_by=["country", "day"],
         groups={"country": ["2024-03-05"], "day": "2024-01..2024-12"},
         every="month",
     )
     plain = csv_of(["2024-03-05"] * 100, tmp_path / "plain.csv")
     odd = csv_of(["2024-03-05"] * 100 + ["5 March 2024", "2024-3-5"], tmp_path / "odd.csv")
-    assert both_ways(plain, query)[0] == both_ways(odd, query)[0]
+    assert both_ways(plain, question)[0] == both_ways(odd, question)[0]
 
 
 def test_a_misspelt_column_of_groups_is_told(tmp_path: Path) -> None:
@@ -272,14 +272,14 @@ def test_groups_are_the_same_in_blocks_of_any_size(block: int, tmp_path: Path) -
     dice = random.Random(9)
     rows = [dice.choice(["DE", "FR", "US", '"D""E"', "", "2024-03-05"]) for _ in range(2_000)]
     path = csv_of(rows, tmp_path / "rows.csv")
-    query = question(group_by="country", groups=["DE", "US", 'D"E'])
-    assert isinstance(query.groups, GroupList)
+    question = asked(group_by="country", groups=["DE", "US", 'D"E'])
+    assert isinstance(question.groups, GroupList)
     by: dict[str, Any] = {
         "every": [0],
-        "labels": query.groups.labels,
+        "labels": question.groups.labels,
         "bits": 2,
     }
-    with opened(path, query) as source:
+    with opened(path, question) as source:
         stream = source._files.grouped_keys(["user"], ["site"], ["country"], **by, block=block)
         ours = keys_of(stream)
-    assert ours == both_ways(path, query)[1]
+    assert ours == both_ways(path, question)[1]

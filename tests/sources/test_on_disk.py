@@ -12,8 +12,8 @@ import pytest
 
 import dpdistinct
 from dpdistinct import InputError, asking, greedy_curve
-from dpdistinct.question.query import check_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query
 from dpdistinct.reading import greedy_curve_on_disk
 from dpdistinct.sources.opening import open_source
 from inputs import KINDS, TYPES, curve_of, visits_of
@@ -31,10 +31,10 @@ def on_disk(
     temp_directory: Any = None,
     threads: int | None = None,
 ) -> dpdistinct.Curve:
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    query = check_query(**SIDES, sql=sql, columns=columns)
-    with open_source(source, query, resources) as opened:
-        return greedy_curve_on_disk(opened, query, resources)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    question = check_query(**SIDES, sql=sql, columns=columns)
+    with open_source(source, question, machine) as opened:
+        return greedy_curve_on_disk(opened, question, machine)
 
 
 def in_memory(source: Any, sql: str | None, columns: list[str] | None) -> dpdistinct.Curve:

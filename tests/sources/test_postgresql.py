@@ -23,8 +23,8 @@ from dpdistinct import (
     greedy_curve,
     read,
 )
-from dpdistinct.question.query import check_query, group_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query, group_query
 from dpdistinct.sources.opening import open_source
 from inputs import check_reading, curve_of, greedy_reference, visits_of
 from postgresql_server import CONNECTIONS, NoServerError, running_server
@@ -196,22 +196,22 @@ def test_sites_by_country_and_month_in_one_call(server: str) -> None:
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
     endless = "SELECT i AS person, i AS element, i AS g FROM generate_series(1, 1e15::bigint) i -- for ever"
     for person, grouped in product(("person", "persn"), (False, True)):
-        query = check_query(person=person, element="element", sql=endless)
+        question = check_query(person=person, element="element", sql=endless)
         if grouped:
-            query = group_query(query, group_by="g", groups=[1, 2])
+            question = group_query(question, group_by="g", groups=[1, 2])
         if grouped and person == "persn":
             with (
                 pytest.raises(InputError, match="no column 'persn'"),
-                open_source(server, query, check_resources()),
+                open_source(server, question, check_resources()),
             ):
                 pass
             continue
-        with open_source(server, query, check_resources()) as source:
+        with open_source(server, question, check_resources()) as source:
             if person == "person":
-                source.check(query)
+                source.check(question)
             else:
                 with pytest.raises(InputError, match="no column 'persn'"):
-                    source.check(query)
+                    source.check(question)
     with pytest.raises(ParameterError, match="sql must be given"):
         read(server, **SIDES)
 

@@ -513,14 +513,16 @@ def test_the_command_counts_on_spark_and_pays_once(tmp_path: Path, private_temp:
     path = KINDS["CSV"].write(visits_of("VARCHAR").connection, tmp_path)
     ledger = tmp_path / "ledger"
     dpdistinct.Ledger(ledger).create("visits", 3)
-    query = [path, "--person", "person", "--json", "--ledger", str(ledger), "--dataset", "visits"]
+    question = [path, "--person", "person", "--json", "--ledger", str(ledger), "--dataset", "visits"]
     settings = {"TMPDIR": str(private_temp)}
-    wrong = command(*query, "--element", "element", "--memory-limit", "much", **settings)
+    wrong = command(*question, "--element", "element", "--memory-limit", "much", **settings)
     assert (wrong.returncode, wrong.stderr.count("--memory-limit must be a size")) == (2, 1)
-    misspelt = command(*query, "--element", "elemnt", **settings)
+    misspelt = command(*question, "--element", "elemnt", **settings)
     assert misspelt.returncode == 3
     assert json.loads(misspelt.stderr)["error"] == "no column 'elemnt'; did you mean 'element'?"
-    done = command(*query, "--element", "element", "--sql", "SELECT * FROM data WHERE part < 3", **settings)
+    done = command(
+        *question, "--element", "element", "--sql", "SELECT * FROM data WHERE part < 3", **settings
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["element"] == "element"
     assert [account.spent.epsilon for account in dpdistinct.Ledger(ledger).show()] == [1]

@@ -38,8 +38,8 @@ from dpdistinct import (
     read,
 )
 from dpdistinct.errors import constant_error
-from dpdistinct.question.query import check_query
-from dpdistinct.question.resources import check_resources
+from dpdistinct.question.machine import check_resources
+from dpdistinct.question.question import check_query
 from dpdistinct.sources.opening import open_source
 from inputs import KINDS, SQLITE_TYPES, TYPES, check_reading, curve_of, greedy_reference, visits_of
 from powerless import powerless
@@ -646,9 +646,9 @@ def test_the_settings_of_duckdb_are_checked_first(visits: Path) -> None:
 
 
 def check_readable(source: Any, sql: str | None, person: str = "person") -> None:
-    query, resources = check_query(person=person, element="element", sql=sql), check_resources()
-    with open_source(source, query, resources) as opened:
-        opened.check(query)
+    question, machine = check_query(person=person, element="element", sql=sql), check_resources()
+    with open_source(source, question, machine) as opened:
+        opened.check(question)
 
 
 def test_mistakes_are_found_without_reading_a_row(tmp_path: Path) -> None:

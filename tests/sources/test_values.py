@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpdistinct import Contributions, InputError, _core
-from dpdistinct.question.query import Query
+from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
 from inputs import TYPES
 from raw_stream import Array, Field, RawStream
@@ -35,7 +35,7 @@ def keys_of(stream: Any) -> list[tuple[int, int]]:
 
 
 def relation_keys(relation: duckdb.DuckDBPyRelation, people: list[str], elements: list[str]) -> Any:
-    return Relation(relation).keys(Query(tuple(people), tuple(elements)))
+    return Relation(relation).keys(Question(tuple(people), tuple(elements)))
 
 
 def integer(value: int) -> bytes:

@@ -33,7 +33,7 @@ def write_old_ledger(path: Path, budgets: dict[str, str], requests: Iterable[Req
             db.execute(statement)
         db.executemany("INSERT INTO datasets VALUES (?, ?)", budgets.items())
         db.executemany("INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?)", requests)
-        contents = [db.execute(query).fetchall() for query in CONTENTS]
+        contents = [db.execute(question).fetchall() for question in CONTENTS]
         digest = hashlib.sha256(json.dumps(contents, default=repr).encode()).hexdigest()
         db.execute("UPDATE seal SET digest = ?", (digest,))
         db.execute("COMMIT")

@@ -14,7 +14,7 @@ import dpdistinct
 from dpdistinct import asking
 from dpdistinct.cli.options import FILE_OPTIONS, say, terminal_width
 from dpdistinct.errors import ParameterError
-from dpdistinct.question import parameters, query, resources
+from dpdistinct.question import machine, parameters, question
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def some(options: Options, *names: str) -> Options:
 
 def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
     """Answers the question. Returns a function that prints the answer."""
-    about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
-    means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
+    about = question.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
+    means = machine.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     payment = asking.check_payment(
         **some(options, "ledger", "dataset", "request_id", "data_name", "series", "who")
     )
@@ -53,13 +53,19 @@ def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[],
 
 
 def _run_groups(
-    options: Options, about: query.Query, data: Any, numbers: Options, means: Any, payment: Any, how: Options
+    options: Options,
+    about: question.Question,
+    data: Any,
+    numbers: Options,
+    means: Any,
+    payment: Any,
+    how: Options,
 ) -> Callable[[], None]:
     from dpdistinct import grouping
 
     if options["aim"] != "lower_bound" or options["series"] is not None:
         raise ParameterError("--aim and --series do not apply to counts by group")
-    about = query.group_query(
+    about = question.group_query(
         about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
     )
     asked = grouping.group_parameters(
@@ -69,12 +75,12 @@ def _run_groups(
     return lambda: _print(release, paid, payment, options["as_json"])
 
 
-def explore_groups(options: Options) -> tuple[query.Query, list[grouping.ExploredGroup], list[str]]:
+def explore_groups(options: Options) -> tuple[question.Question, list[grouping.ExploredGroup], list[str]]:
     """NOT private: the question, what lies behind it, and if that is nothing, labels that do occur."""
     from dpdistinct import grouping
 
-    about = query.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
-    about = query.group_query(
+    about = question.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
+    about = question.group_query(
         about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
     )
     asked = grouping.group_parameters(
@@ -84,7 +90,7 @@ def explore_groups(options: Options) -> tuple[query.Query, list[grouping.Explore
         mechanism="sharp",
         max_bound=None,
     )
-    means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
+    means = machine.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
     found = grouping.explore_groups(options["data"], about, asked, means)
     if not found or any(row.elements for row in found):  # none: unknown groups, all of them too small
         return about, found, []

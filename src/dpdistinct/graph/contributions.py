@@ -12,7 +12,7 @@ from typing import Any
 
 from dpdistinct import _core
 from dpdistinct.errors import ParameterError, without_context
-from dpdistinct.question.resources import thread_count
+from dpdistinct.question.machine import thread_count
 from dpdistinct.sources.streams import ArrowStream, read_stream
 
 

@@ -17,7 +17,7 @@ from dpdistinct import _core
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.hull import upper_hull
-from dpdistinct.question.resources import thread_count
+from dpdistinct.question.machine import thread_count
 from dpdistinct.sources.streams import ArrowStream, read_stream
 
 

@@ -19,7 +19,7 @@ from dpdistinct import _core
 from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
-from dpdistinct.question.resources import thread_count
+from dpdistinct.question.machine import thread_count
 from dpdistinct.sources.streams import ArrowStream, read_stream
 
 UNKNOWN_BITS = 31

@@ -16,8 +16,8 @@ from dpdistinct import _core
 from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, file_name, without_context
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.question.layout import Format, Layout
-from dpdistinct.question.query import Columns, Query, check_query
-from dpdistinct.question.resources import Path, Resources, check_resources
+from dpdistinct.question.machine import Machine, Path, check_resources
+from dpdistinct.question.question import Columns, Question, check_query
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.duck import Relation, connect
 from dpdistinct.sources.files import (
@@ -68,7 +68,7 @@ def check(
     """
     if isinstance(data, Contributions):
         raise ParameterError("data must be the table itself; Contributions have been read already")
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     asked = check_query(
         person="person" if person is None else person,
         element="element" if element is None else element,
@@ -84,17 +84,19 @@ def check(
     sides = [() if person is None else asked.person, () if element is None else asked.element]
     paths = paths_of(data)
     with without_context():
-        query, found = asked, None
+        question, found = asked, None
         if paths is not None:
-            query = replace(asked, layout=_with_format(paths, asked.layout))
-            suffix = kind_of(paths, query)
+            question = replace(asked, layout=_with_format(paths, asked.layout))
+            suffix = kind_of(paths, question)
             if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES and sql is None:
-                query, found = _check_text(paths, suffix, query, sides, resources, encoding)
+                question, found = _check_text(paths, suffix, question, sides, machine, encoding)
         if found is None:
-            found = _check_table(data, query, sides, resources)
-    suggested = {name: value for name, value in _options(query).items() if _options(asked).get(name) != value}
+            found = _check_table(data, question, sides, machine)
+    suggested = {
+        name: value for name, value in _options(question).items() if _options(asked).get(name) != value
+    }
     remarks = [_suggestion(name, value) for name, value in suggested.items()]
-    command = _command(data, query, sides, encoding=found.pop("likely", query.encoding))
+    command = _command(data, question, sides, encoding=found.pop("likely", question.encoding))
     return Check(**found | {"remarks": remarks + found["remarks"], "command": command})
 
 
@@ -110,8 +112,8 @@ def _with_format(paths: list[str], layout: Layout) -> Layout:
 
 
 def _check_text(
-    paths: list[str], suffix: str, query: Query, sides: Sides, resources: Resources, encoding: str | None
-) -> tuple[Query, Found]:
+    paths: list[str], suffix: str, question: Question, sides: Sides, machine: Machine, encoding: str | None
+) -> tuple[Question, Found]:
     """The question as it should be asked, and what was found."""
     looks = look_at_bytes(paths)
     if not looks.is_text:
@@ -120,22 +122,24 @@ def _check_text(
             "program, unpack it or save the rows as CSV first"
         )
     if encoding is None and looks.looks_like == "utf-16":
-        query = replace(query, encoding="utf-16")
+        question = replace(question, encoding="utf-16")
     if suffix in CSV_SUFFIXES:
         names = [name for side in sides for name in side]
         first = "\t" if suffix == ".tsv" else ","
-        query = replace(query, layout=look_at_layout(paths[0], query.layout, query.encoding, names, first))
+        question = replace(
+            question, layout=look_at_layout(paths[0], question.layout, question.encoding, names, first)
+        )
     try:
-        files = text_files(paths, suffix, query, resources)
+        files = text_files(paths, suffix, question, machine)
     except InputError:  # the header is not UTF-8
-        if encoding is not None or looks.looks_like == query.encoding:
+        if encoding is not None or looks.looks_like == question.encoding:
             raise
-        query = replace(query, encoding=looks.looks_like)
-        files = text_files(paths, suffix, query, resources)
-    found = _read_text(files, query, sides, resources, looks)
+        question = replace(question, encoding=looks.looks_like)
+        files = text_files(paths, suffix, question, machine)
+    found = _read_text(files, question, sides, machine, looks)
     if isinstance(files, JsonLines):
-        _name(found, [*files.columns, *look_at_names(paths[0], query.encoding)], sides)
-    return query, found
+        _name(found, [*files.columns, *look_at_names(paths[0], question.encoding)], sides)
+    return question, found
 
 
 def _name(found: Found, names: list[str], sides: Sides) -> None:
@@ -149,7 +153,7 @@ def _name(found: Found, names: list[str], sides: Sides) -> None:
 
 
 def _read_text(
-    files: CsvFiles | JsonLines, query: Query, sides: Sides, resources: Resources, looks: Bytes
+    files: CsvFiles | JsonLines, question: Question, sides: Sides, machine: Machine, looks: Bytes
 ) -> Found:
     source = TextSource(files)
     found = [[_named(source.find_name, name, files.columns) for name in side] for side in sides]
@@ -161,9 +165,9 @@ def _read_text(
         fields = "fields::INTEGER"
         last = max((files.place_of(name) for side in found for name in side), default=-1)
         few = f"{fields} <= {last}"
-    with connect(resources) as connection:
+    with connect(machine) as connection:
         rows = Rows(connection, stream, found, few=few, fields=fields)
-        wrong = looks.wrong > 0 and query.encoding == "utf-8"
+        wrong = looks.wrong > 0 and question.encoding == "utf-8"
         result = rows.found(wrong=wrong)
         widths = rows.widths()
     before = {
@@ -176,16 +180,19 @@ def _read_text(
     result["left_out"] = before | result["left_out"]
     result["rows"] += sum(before.values())
     result["kind"] = "JSON lines"
-    result["layout"] = {"encoding": query.encoding}
+    result["layout"] = {"encoding": question.encoding}
     columns = list(files.columns)
     remarks = []
     if isinstance(files, CsvFiles):
         result["kind"] = "TSV" if files.delimiter == "\t" else "CSV"
-        result["layout"] |= {"delimiter": files.delimiter, "header": "yes" if query.layout.header else "no"}
+        result["layout"] |= {
+            "delimiter": files.delimiter,
+            "header": "yes" if question.layout.header else "no",
+        }
         width = len(columns)
         if files.numbered:
             width = max(widths, key=lambda count: widths[count], default=0)
-            columns += [str(i + 1) for i in range(width) if not query.columns]
+            columns += [str(i + 1) for i in range(width) if not question.columns]
         others = sum(count for fields_, count in widths.items() if fields_ != width)
         if others:
             remarks.append(
@@ -195,10 +202,10 @@ def _read_text(
         if by_reader.open_quotes:
             remarks.append("A quote is never closed. Use --no-quotes if the file does not quote fields.")
     result["columns"] = dict.fromkeys(columns, "text")
-    if looks.wrong and query.encoding == "utf-8":
+    if looks.wrong and question.encoding == "utf-8":
         remarks.insert(0, _about_bytes(result, looks))
         result["likely"] = looks.looks_like
-    counts = _counts(source, query) if all(found) else {}
+    counts = _counts(source, question) if all(found) else {}
     return result | counts | {"remarks": remarks}
 
 
@@ -215,8 +222,8 @@ def _about_bytes(result: Found, looks: Bytes) -> str:
 # Every other table
 
 
-def _check_table(data: Any, query: Query, sides: Sides, resources: Resources) -> Found:
-    with open_source(data, query, resources) as source:
+def _check_table(data: Any, question: Question, sides: Sides, machine: Machine) -> Found:
+    with open_source(data, question, machine) as source:
         if isinstance(source, SparkSource):
             raise ParameterError("data must be a table of this machine; check a sample of the DataFrame")
         table: Any = source
@@ -229,26 +236,26 @@ def _check_table(data: Any, query: Query, sides: Sides, resources: Resources) ->
             for side in sides
         ]
         names = list(dict.fromkeys(name for side in found for name in side)) or table.columns[:1]
-        asked = replace(query, person=tuple(found[0] or names), element=tuple(found[1] or names))
+        asked = replace(question, person=tuple(found[0] or names), element=tuple(found[1] or names))
         table.check(asked)
         if isinstance(table, PandasSource | ArrowSource):
             stream, _ = table.for_sql(names)
         else:
             values = table.values(names)
             stream = TextStream(values.__arrow_c_stream__)
-        with connect(resources) as connection:
+        with connect(machine) as connection:
             rows = Rows(connection, stream, found, names=names)
             result = rows.found()
             if all(found):
                 # A stream may open only once; DuckDB has its rows by now.
                 once = isinstance(table, ArrowSource)
                 result |= _counts(Relation(connection.table("kept")) if once else table, asked)
-    kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, query) else "a database"
+    kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, question) else "a database"
     return result | {"kind": kind, "columns": kinds, "layout": {}, "remarks": []}
 
 
-def _is_parquet(data: Any, query: Query) -> bool:
-    return kind_of(paths_of(data) or [""], query) == ".parquet"
+def _is_parquet(data: Any, question: Question) -> bool:
+    return kind_of(paths_of(data) or [""], question) == ".parquet"
 
 
 def _kinds(table: Any, data: Any) -> dict[str, str]:
@@ -265,8 +272,8 @@ def _kinds(table: Any, data: Any) -> dict[str, str]:
     return dict.fromkeys(table.columns, "")
 
 
-def _counts(source: Any, query: Query) -> Found:
-    contributions = Contributions.from_keys(source.keys(query))
+def _counts(source: Any, question: Question) -> Found:
+    contributions = Contributions.from_keys(source.keys(question))
     return {
         "people": contributions.people,
         "elements": contributions.elements,
@@ -287,9 +294,9 @@ def _named(find: Any, name: str, columns: list[str]) -> str:
 # What to do
 
 
-def _options(query: Query) -> dict[str, Any]:
-    encoding = {} if query.encoding == "utf-8" else {"encoding": query.encoding}
-    return query.layout.identity() | encoding
+def _options(question: Question) -> dict[str, Any]:
+    encoding = {} if question.encoding == "utf-8" else {"encoding": question.encoding}
+    return question.layout.identity() | encoding
 
 
 def _suggestion(name: str, value: Any) -> str:
@@ -306,21 +313,21 @@ def _typed(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else delimiter
 
 
-def _command(data: Any, query: Query, sides: Sides, *, encoding: str) -> str:
-    options = _options(replace(query, encoding=encoding))
+def _command(data: Any, question: Question, sides: Sides, *, encoding: str) -> str:
+    options = _options(replace(question, encoding=encoding))
     names = [list(side) or ["COLUMN"] for side in sides]
     places = data if isinstance(data, list | tuple) else [data]
     if not all(isinstance(place, str | os.PathLike) for place in places):
         people, elements = (side[0] if len(side) == 1 else side for side in names)
-        sql = "" if query.sql is None else f", sql={query.sql!r}"
+        sql = "" if question.sql is None else f", sql={question.sql!r}"
         return f"dpdistinct.count_distinct(data, person={people!r}, element={elements!r}{sql})"
     words = ["dpdistinct", "count", *map(os.fspath, places)]
     for option, side in zip(("--person", "--element"), names, strict=True):
         words += [word for name in side for word in (option, name)]
-    for name in query.columns:
+    for name in question.columns:
         words += ["--column", name]
-    if query.sql is not None:
-        words += ["--sql", query.sql]
+    if question.sql is not None:
+        words += ["--sql", question.sql]
     for name, value in options.items():
         words += [f"--no-{name}"] if value is False else [f"--{name}", _typed(str(value))]
     return shlex.join(words)

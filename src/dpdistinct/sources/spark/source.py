@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown, without_context
 from dpdistinct.question.group_lists import GroupList, label_order
-from dpdistinct.question.query import Query
-from dpdistinct.question.resources import Resources
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.forms import SPARK, refused
 from dpdistinct.sources.labels import spark_label
@@ -54,51 +54,51 @@ class SparkSource:
             self._kinds = [(field.name, field.dataType) for field in df.schema.fields]
         self.columns = [name for name, _ in self._kinds]
 
-    def check(self, query: Query) -> None:
-        labels = query.groups.labels if isinstance(query.groups, GroupList) else []
-        self._keys(query, labels)
+    def check(self, question: Question) -> None:
+        labels = question.groups.labels if isinstance(question.groups, GroupList) else []
+        self._keys(question, labels)
 
-    def keys(self, query: Query) -> ArrowStream:
+    def keys(self, question: Question) -> ArrowStream:
         raise NotImplementedError("on a cluster the keys come sorted, in parts")
 
     @contextmanager
-    def sorted_keys(self, query: Query) -> Iterator[Any]:
+    def sorted_keys(self, question: Question) -> Iterator[Any]:
         """The keys by element, as streams one after the other."""
-        keys = self._keys(query)
+        keys = self._keys(question)
         with without_context(), quiet(self._df.sparkSession), self._transfer.sorted(keys) as parts:
             yield parts
 
     @contextmanager
     def pairs(
-        self, query: Query, resources: Resources, labels: Sequence[tuple[str, ...]] = (), bits: int = 0
+        self, question: Question, machine: Machine, labels: Sequence[tuple[str, ...]] = (), bits: int = 0
     ) -> Iterator[Any]:
         """The pairs, if the driver's memory holds the distinct ones; "greedy" has no such limit."""
-        limit = resources.memory_limit or DEFAULT_MEMORY_LIMIT
-        keys = self._keys(query, labels, bits)
+        limit = machine.memory_limit or DEFAULT_MEMORY_LIMIT
+        keys = self._keys(question, labels, bits)
         with without_context(), quiet(self._df.sparkSession), self._transfer.fitting(keys, limit) as parts:
             yield parts
 
-    def group_labels(self, query: Query) -> list[tuple[str, ...]]:
+    def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
         with quiet(self._df.sparkSession), constant_error(UNSORTED):
-            labels = [label.alias(f"label_{i}") for i, label in enumerate(self._labels(query))]
+            labels = [label.alias(f"label_{i}") for i, label in enumerate(self._labels(question))]
             found = self._df.select(*labels).dropna().dropDuplicates().collect()
         return sorted((tuple(row) for row in found), key=label_order)
 
     @contextmanager
     def grouped_parts(
-        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
     ) -> Iterator[Any]:
         """The keys of people and of pairs of group and element, if the driver's memory holds them."""
-        with self.pairs(query, resources, labels, bits) as pairs, closing(pairs) as parts:
+        with self.pairs(question, machine, labels, bits) as pairs, closing(pairs) as parts:
             yield parts
 
     @contextmanager
     def sorted_grouped_parts(
-        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
     ) -> Iterator[Any]:
         """The same by pair; everybody in one group, if so asked."""
-        keys = self._keys(query, labels, bits)
+        keys = self._keys(question, labels, bits)
         with (
             without_context(),
             quiet(self._df.sparkSession),
@@ -107,28 +107,28 @@ class SparkSource:
         ):
             yield parts
 
-    def _keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> DataFrame:
+    def _keys(self, question: Question, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> DataFrame:
         """Person and element keys of the rows without a NULL.
 
         With groups, those of the listed labels only, the number of the group in the low bits.
         """
         with quiet(self._df.sparkSession), constant_error(UNRESOLVED):
-            return self._selected(query, labels, bits)
+            return self._selected(question, labels, bits)
 
-    def _selected(self, query: Query, labels: Sequence[tuple[str, ...]], bits: int) -> DataFrame:
+    def _selected(self, question: Question, labels: Sequence[tuple[str, ...]], bits: int) -> DataFrame:
         df, functions = self._df, self._functions
         group: list[Column] = []
-        if query.group_by:
-            places = [f"dpdistinct_label_{i}" for i in range(len(query.group_by))]
+        if question.group_by:
+            places = [f"dpdistinct_label_{i}" for i in range(len(question.group_by))]
             listed = df.sparkSession.createDataFrame(
                 [(*label, number) for number, label in enumerate(labels)],
                 ", ".join([*(f"{place} string" for place in places), "dpdistinct_group long"]),
             )
-            columns = dict(zip(places, self._labels(query), strict=True))
+            columns = dict(zip(places, self._labels(question), strict=True))
             df = df.withColumns(columns).join(functions.broadcast(listed), places)
             group = [functions.col(place) for place in places]
         keys = []
-        for side, names in (("person", query.person), ("element", query.element)):
+        for side, names in (("person", question.person), ("element", question.element)):
             found = [self._find(name) for name in names]
             for column, _ in found:
                 df = df.where(column.isNotNull())
@@ -139,7 +139,7 @@ class SparkSource:
             number = functions.col("dpdistinct_group")
             keys[1] = keys[1].bitwiseAND(~((1 << bits) - 1)).bitwiseOR(number)
         named = [key.alias(side) for key, side in zip(keys, ("person", "element"), strict=True)]
-        if not query.one_group_per_person:
+        if not question.one_group_per_person:
             return df.select(*named)
         numbered = df.select(*named, functions.col("dpdistinct_group").alias("number"))
         first = functions.expr("min(number) OVER (PARTITION BY person)")
@@ -164,10 +164,10 @@ class SparkSource:
             raise refused(name)
         return column, SPARK[type_name]
 
-    def _labels(self, query: Query) -> list[Column]:
+    def _labels(self, question: Question) -> list[Column]:
         """The labels of the grouping columns."""
         labels = []
-        for asked, every in zip(query.group_by, query.periods, strict=True):
+        for asked, every in zip(question.group_by, question.periods, strict=True):
             _, name, kind = self._column(asked)
             labels.append(self._functions.expr(spark_label(quoted(name), type(kind).__name__, every)))
         return labels

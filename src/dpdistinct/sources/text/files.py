@@ -30,7 +30,7 @@ from dpdistinct.errors import (
     ParameterError,
 )
 from dpdistinct.question.layout import BY_NAME, Layout
-from dpdistinct.question.query import ENCODINGS, Query
+from dpdistinct.question.question import ENCODINGS, Question
 from dpdistinct.sources.columns import asked_for, find_column
 from dpdistinct.sources.files import suffix_of
 from dpdistinct.sources.folders import folders_of
@@ -68,18 +68,20 @@ class TextSource:
         self.columns = files.columns
         self.exact_names = isinstance(files, JsonLines)
 
-    def check(self, query: Query) -> None:
-        self._sides(query)
+    def check(self, question: Question) -> None:
+        self._sides(question)
 
-    def keys(self, query: Query) -> KeyStream:
-        return self._files.keys(*self._sides(query))
+    def keys(self, question: Question) -> KeyStream:
+        return self._files.keys(*self._sides(question))
 
-    def find(self, query: Query) -> list[str]:
+    def find(self, question: Question) -> list[str]:
         """Every column of the question."""
-        return [self.find_name(name) for name in query.names]
+        return [self.find_name(name) for name in question.names]
 
-    def _sides(self, query: Query) -> tuple[list[str], list[str]]:
-        people, elements = ([self.find_name(name) for name in side] for side in (query.person, query.element))
+    def _sides(self, question: Question) -> tuple[list[str], list[str]]:
+        people, elements = (
+            [self.find_name(name) for name in side] for side in (question.person, question.element)
+        )
         return people, elements
 
     def find_name(self, name: str) -> str:

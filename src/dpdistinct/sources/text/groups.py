@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import get_args
 
 from dpdistinct.question.group_lists import Every
-from dpdistinct.question.query import Query
-from dpdistinct.question.resources import Resources
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import sorted_on_disk
 from dpdistinct.sources.streams import ArrowStream
 from dpdistinct.sources.text.files import KeyStream, TextSource
@@ -24,34 +24,34 @@ RULES: dict[Every | None, int] = {None: 0} | {every: i for i, every in enumerate
 class GroupedText(TextSource):
     """Text files and a list of groups."""
 
-    def check(self, query: Query) -> None:
-        super().check(query)
-        self._groups(query)
+    def check(self, question: Question) -> None:
+        super().check(question)
+        self._groups(question)
 
     @contextmanager
     def grouped_parts(
-        self, query: Query, labels: Labels, bits: int, resources: Resources
+        self, question: Question, labels: Labels, bits: int, machine: Machine
     ) -> Iterator[list[ArrowStream]]:
         """The keys of people and of pairs of group and element."""
-        yield [self._keys_by_group(query, labels, bits)]
+        yield [self._keys_by_group(question, labels, bits)]
 
     @contextmanager
     def sorted_grouped_parts(
-        self, query: Query, labels: Labels, bits: int, resources: Resources
+        self, question: Question, labels: Labels, bits: int, machine: Machine
     ) -> Iterator[list[ArrowStream]]:
         """The same, by pair, sorted on disk; everybody in one group, if so asked."""
-        first = bits if query.one_group_per_person else 0
-        with sorted_on_disk(self._keys_by_group(query, labels, bits), resources, first_group=first) as keys:
+        first = bits if question.one_group_per_person else 0
+        with sorted_on_disk(self._keys_by_group(question, labels, bits), machine, first_group=first) as keys:
             yield [keys]
 
-    def _keys_by_group(self, query: Query, labels: Labels, bits: int) -> KeyStream:
+    def _keys_by_group(self, question: Question, labels: Labels, bits: int) -> KeyStream:
         return self._files.grouped_keys(
-            *self._sides(query),
-            self._groups(query),
-            every=[RULES[every] for every in query.periods],
+            *self._sides(question),
+            self._groups(question),
+            every=[RULES[every] for every in question.periods],
             labels=labels,
             bits=bits,
         )
 
-    def _groups(self, query: Query) -> list[str]:
-        return [self.find_name(name) for name in query.group_by]
+    def _groups(self, question: Question) -> list[str]:
+        return [self.find_name(name) for name in question.group_by]

@@ -13,7 +13,7 @@ Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Resources:
+class Machine:
     """Checked once, before anything is read."""
 
     memory_limit: int | None  # bytes; None: the engine's own default
@@ -21,9 +21,7 @@ class Resources:
     threads: int
 
 
-def check_resources(
-    *, memory_limit: Any = None, temp_directory: Any = None, threads: Any = None
-) -> Resources:
+def check_resources(*, memory_limit: Any = None, temp_directory: Any = None, threads: Any = None) -> Machine:
     """The resources, or one ParameterError that says what to change.
 
     A temp_directory may also be an address such as hdfs:///tmp, for Spark alone.
@@ -37,7 +35,7 @@ def check_resources(
         ):
             raise ParameterError(f"temp_directory must be a folder to write to, got {shown(temp_directory)}")
     limit = None if memory_limit is None else size_in_bytes(memory_limit)
-    return Resources(limit, temp_directory, thread_count(threads))
+    return Machine(limit, temp_directory, thread_count(threads))
 
 
 def size_in_bytes(memory_limit: Any) -> int:

@@ -23,7 +23,7 @@ Columns = Column | Sequence[Column]
 
 
 @dataclass(frozen=True)
-class Query:
+class Question:
     """Count the distinct `element` of the rows, with `person` protected.
 
     sql: a SELECT that prepares the rows, or None. columns: names to be read where the input has no
@@ -102,7 +102,7 @@ def check_query(
     comment: Any = None,
     header: Any = True,
     quotes: Any = True,
-) -> Query:
+) -> Question:
     """The question, or one ParameterError that says what to change."""
     if person is None or element is None:
         raise ParameterError("person and element must name columns of the data")
@@ -118,7 +118,7 @@ def check_query(
         len({name.lower() for name in named}) < len(named) or any(name.isdecimal() for name in named)
     ):
         raise ParameterError("columns must all be different, and no numbers: the numbers are names already")
-    return Query(
+    return Question(
         person=column_names("person", person),
         element=column_names("element", element),
         sql=sql,
@@ -129,8 +129,8 @@ def check_query(
 
 
 def group_query(
-    query: Query, *, group_by: Any, groups: Any, every: Any = None, one_group_per_person: Any = False
-) -> Query:
+    question: Question, *, group_by: Any, groups: Any, every: Any = None, one_group_per_person: Any = False
+) -> Question:
     """The same question, by group."""
     names = column_names("group_by", group_by)
     if len({name.lower() for name in names}) < len(names):
@@ -139,7 +139,7 @@ def group_query(
         raise ParameterError(f"one_group_per_person must be True or False, got {shown(one_group_per_person)}")
     listed = parse_groups(groups, columns=names, every=every)
     by_group = replace(
-        query,
+        question,
         group_by=names,
         groups=listed,
         every=every if listed == "unknown" else None,
@@ -147,9 +147,9 @@ def group_query(
     )
     # A period holds many of the column's values, so days by month, for example, can be counted.
     values = {name.lower() for name, period in zip(names, by_group.periods, strict=True) if period is None}
-    if values >= {name.lower() for name in query.element}:
+    if values >= {name.lower() for name in question.element}:
         raise ParameterError("group_by must not be the element: every group would have one element at most")
-    if values >= {name.lower() for name in query.person}:
+    if values >= {name.lower() for name in question.person}:
         raise ParameterError("group_by must not be the person: every group would be about one person")
     return by_group
 
