@@ -1,6 +1,7 @@
 """One question, one answer, one account: check, debit, read, curve, mechanism.
 
-Python and the command line both come through here, so the same question is one request whoever asks.
+Every way in comes through `ask`: Python, the command line, one count or a count by group. So the same
+question is one request whoever asks.
 """
 
 from __future__ import annotations
@@ -16,22 +17,36 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.cost import Cost
-from dpdistinct.errors import InputError, ParameterError, constant_error, shown
+from dpdistinct.errors import InputError, ParameterError, constant_error
 from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.reading import (
+    contributions_of,
+    curve_of,
+    goes_by_disk,
+    greedy_curve_on_disk,
+    read_groups,
+)
 from dpdistinct.mechanisms.noise import warm_up
+from dpdistinct.question.group_lists import GroupList
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Parameters
-from dpdistinct.question.question import Question
-from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
+from dpdistinct.question.payment import Payment
+from dpdistinct.question.question import Question, check_columns
+from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import exact_names
 from dpdistinct.sources.files import paths_of
-from dpdistinct.sources.opening import Source, open_source
+from dpdistinct.sources.opening import open_source
+from dpdistinct.sources.source import Source
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger.account import Answer, Ledger, Stored  # at run time only if one is used
+    from dpdistinct.grouped_release import GroupedRelease
+    from dpdistinct.ledger.account import Ledger, Stored  # at run time only if one is used
+    from dpdistinct.mechanisms.by_group import GroupParameters
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
+
+Progress = Callable[[str], None]
 
 CHANGED = (
     "the files changed while they were read, and nothing was published; ask again when they are whole, which "
@@ -39,128 +54,223 @@ CHANGED = (
 )
 
 
-@dataclass(frozen=True)
-class Payment:
-    """Who pays for an answer, and under which name it is kept."""
-
-    ledger: Ledger
-    dataset: str
-    request_id: str
-    data_name: str | None  # for data that are not files
-    series: str | None
-    who: str | None
-
-
-def check_payment(
-    *,
-    ledger: Any,
-    dataset: Any,
-    request_id: Any = "",
-    data_name: Any = None,
-    series: Any = None,
-    who: Any = None,
-) -> Payment | None:
-    """The payment, or None without a ledger. Parameters that need a ledger are then refused."""
-    if ledger is None:
-        given = {"dataset": dataset, "request_id": request_id, "data_name": data_name, "series": series}
-        for name, value in given.items():
-            if value not in (None, ""):
-                raise ParameterError(
-                    f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
-                )
-        return None
-    from dpdistinct.ledger.account import Ledger
-
-    if isinstance(ledger, str | os.PathLike):
-        ledger = Ledger(ledger)
-    if not isinstance(ledger, Ledger):
-        raise ParameterError(f"ledger must be a Ledger or the path of one, got {shown(ledger)}")
-    if dataset is None:
-        raise ParameterError(
-            "dataset must name the data set; ledger and dataset go together: --ledger FILE --dataset NAME"
-        )
-    for name, text in {"data_name": data_name, "series": series}.items():
-        if text is not None and (not isinstance(text, str) or not text.isprintable() or not text):
-            raise ParameterError(f"{name} must be printable text, got {shown(text)}")
-    return Payment(ledger, dataset, request_id, data_name, series, who)
+def silent(step: str) -> None:
+    """No progress is shown."""
 
 
 @dataclass(frozen=True)
 class Answered:
     """A release, and how it was paid for, if it was."""
 
-    release: Release
+    release: Release | GroupedRelease
     paid: Stored | None = None
 
 
 def ask(
     data: Any,
-    question: Question | dict[str, Any],
-    parameters: Parameters,
-    machine: Machine,
+    question: Question,
+    reading: Reading = BY_NAME,
+    machine: Machine | None = None,
     payment: Payment | None = None,
     *,
-    engine: str = "duckdb",
-    progress: Callable[[str], None] = lambda step: None,
+    progress: Progress = silent,
 ) -> Answered:
-    """The answer to a question; of Contributions, which have been read already, the query is names alone."""
-    if not isinstance(question, Question):
-        compute: Callable[[Parameters], Release] = partial(_answer_of, data, machine)
-        return _paid(data, question, parameters, compute, payment)
-    with open_source(data, question, machine, engine, progress) as source:
+    """The answer to a question. Nothing is read before it was checked and paid for."""
+    machine, payment = machine or Machine(), payment or Payment()
+    parameters = parameters_of(question, payment)
+    if isinstance(data, Contributions):
+        refuse_for_contributions(question, reading)
+        compute: Callable[..., Any] = partial(_answer_of, data, machine)
+        return _paid(data, question.identity(), parameters, compute, payment)
+    check_columns(question)
+    with open_source(data, question, reading, machine, progress) as source:
         source.check(question)  # a mistyped column must not cost the budget; the schema is public
-        asked = question.identity(exact_names=exact_names(source))
-        compute = partial(answer, source, question, machine, progress=progress)
+        asked = question.identity(exact_names=exact_names(source)) | reading.identity()
+        compute = partial(_answer, source, question, machine, progress)
         return _paid(data, asked, parameters, compute, payment)
+
+
+def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:
+    """The numbers of the mechanism that answers, checked."""
+    if not question.group_by:
+        return question.parameters
+    if payment is not None and payment.series is not None:
+        raise ParameterError("series does not apply to counts by group")
+    from dpdistinct.mechanisms.by_group import check_group_parameters
+
+    return check_group_parameters(
+        epsilon=question.epsilon,
+        beta=question.beta,
+        delta=question.delta,
+        method=question.method,
+        mechanism=question.mechanism or "sharp",
+        max_bound=question.max_bound,
+        groups=len(question.groups) if isinstance(question.groups, GroupList) else None,
+        one_group_per_person=question.one_group_per_person,
+    )
+
+
+def cost_of(parameters: Parameters | GroupParameters) -> Cost:
+    """What an answer costs."""
+    if isinstance(parameters, Parameters):
+        return Cost(parameters.epsilon)
+    return Cost(parameters.counting.epsilon, parameters.delta)
+
+
+def identity_of(parameters: Parameters | GroupParameters) -> dict[str, Any]:
+    """The numbers as a part of what tells one request from another."""
+    if isinstance(parameters, Parameters):
+        return parameters.identity()
+    return parameters.counting.identity() | {"delta": parameters.delta}
+
+
+def refuse_for_contributions(question: Question, reading: Reading) -> None:
+    """Refuses parameters that do not apply; none is ignored."""
+    given = {"sql": question.sql, "group_by": question.group_by or None} | reading.changed()
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
+
+
+def _answer_of(data: Contributions, machine: Machine, parameters: Parameters) -> Release:
+    from dpdistinct.release import release_curve
+
+    return release_curve(curve_of(data, parameters.method, machine.threads), parameters)
+
+
+def _answer(
+    source: Source,
+    question: Question,
+    machine: Machine,
+    progress: Progress,
+    parameters: Parameters | GroupParameters,
+) -> Release | GroupedRelease:
+    """Read, curve, mechanism."""
+    if isinstance(parameters, Parameters):
+        return answer(source, question, machine, parameters, progress=progress)
+    from dpdistinct.grouped_release import release_groups
+
+    warm_up()
+    method, mechanism = parameters.counting.method, parameters.counting.mechanism
+    with logged("reading", progress):
+        table, names = read_groups(source, question, method, parameters.bounds, machine)
+    with logged(f"solving and drawing: {mechanism}", progress):
+        return release_groups(
+            table,
+            parameters,
+            groups=names,
+            group_by=question.group_by,
+            element=question.counted,
+            every=question.periods,
+            threads=machine.threads,
+        )
+
+
+def answer(
+    source: Source,
+    question: Question,
+    machine: Machine,
+    parameters: Parameters,
+    *,
+    progress: Progress = silent,
+) -> Release:
+    """A single count: read, curve, mechanism."""
+    warm_up("dpdistinct.release")
+    if goes_by_disk(source, parameters.method, machine):
+        with logged("reading, sorting on disk and counting", progress):
+            curve = greedy_curve_on_disk(source, question, machine)
+    else:
+        with logged("reading", progress):
+            ordered = parameters.method != "matching"
+            contributions = contributions_of(source, question, machine, ordered=ordered)
+        with logged(f"solving: {parameters.method}", progress):
+            curve = curve_of(contributions, parameters.method, machine.threads)
+    from dpdistinct.release import release_curve
+
+    with logged(f"drawing: {parameters.mechanism}", progress):
+        return replace(release_curve(curve, parameters), element=question.counted)
 
 
 def _paid(
     data: Any,
     asked: dict[str, Any],
-    parameters: Parameters,
-    compute: Callable[[Parameters], Release],
-    payment: Payment | None,
+    parameters: Parameters | GroupParameters,
+    compute: Callable[..., Any],
+    payment: Payment,
 ) -> Answered:
-    if payment is None:
+    """The answer, for its price."""
+    if payment.ledger is None:
         return Answered(compute(parameters))
+    ledger, dataset = _open(payment.ledger), str(payment.dataset)
+    series = None
     if payment.series is not None:
-        named = _series_of(payment.series, asked, parameters)
-        _refuse_other_series(payment, named)
-        payment = replace(payment, series=named)
-    ledger, dataset, series = payment.ledger, payment.dataset, payment.series
+        assert isinstance(parameters, Parameters)  # checked with the parameters
+        series = _series_of(payment.series, asked, parameters)
+        _refuse_other_series(ledger, dataset, payment.series, series)
 
-    def draw() -> Release:
+    def draw() -> Any:
         """Later answers of a series use the bound that the first one published."""
         bound = None if series is None else ledger.series(dataset, series)
-        if bound is None:
+        if bound is None or not isinstance(parameters, Parameters):
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
+    noted = _input_of(data, payment)
+
+    def draw_from_noted() -> Any:
+        """An answer is stored only for the files that it was computed from."""
+        drawn = draw()
+        with constant_error(CHANGED):  # a file may be gone
+            if _input_of(data, payment) != noted:
+                raise InputError(CHANGED)
+        return drawn
+
+    paid = ledger.pay(
+        dataset,
+        asked | identity_of(parameters),
+        noted,
+        cost_of(parameters),
+        draw_from_noted,
+        request_id=payment.request_id,
+        who=payment.who,
+        series=series,
+    )
+    if paid.stored:
+        log.info("stored answer of %s, nothing spent", minute_of(paid))
+    return Answered(_release_of(paid), paid)
+
+
+def _open(ledger: Any) -> Ledger:
+    from dpdistinct.ledger.account import Ledger
+
+    return Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+
+
+def _release_of(paid: Stored) -> Release | GroupedRelease:
+    """The release that a ledger kept."""
+    from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.ledger.account import LedgerError
     from dpdistinct.release import Release
 
-    paid = pay_for(payment, asked | parameters.identity(), data, Cost(parameters.epsilon), draw)
     try:
-        release = Release(**paid.answer)
-    except (TypeError, ValueError):
+        return GroupedRelease.from_dict(paid.answer) if "rows" in paid.answer else Release(**paid.answer)
+    except (TypeError, ValueError, KeyError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
-    return Answered(release, paid)
 
 
-def _series_of(name: str, asked: dict[str, Any], parameters: Parameters) -> str:
+def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
     """What can be compared under this name: answers about the same columns, by the same method."""
     if parameters.mechanism == "shifted_inverse":
         raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
     if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
         raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
     # Not the query, which may choose the month: its place is kept for series that have begun.
-    columns = [asked["person"], asked["element"], None]
+    columns = [question["person"], question["element"], None]
     return f"{name} {json.dumps(columns)} {parameters.method}"
 
 
-def _refuse_other_series(payment: Payment, asked: str) -> None:
+def _refuse_other_series(ledger: Ledger, dataset: str, name: str, asked: str) -> None:
     """A known name with other columns or another method would silently begin another series."""
-    ledger, dataset, name = payment.ledger, payment.dataset, str(payment.series)
     if ledger.series(dataset, asked) is not None:
         return
     ours = _compared(name, asked)
@@ -186,35 +296,6 @@ def _compared(name: str, series: str) -> dict[str, Any]:
     return {"person": person, "element": element, "method": method}
 
 
-def pay_for(
-    payment: Payment, asked: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
-) -> Stored:
-    """The one answer to this question about these data, paid for once."""
-    noted = _input_of(data, payment)
-
-    def compute_of_noted() -> Answer:
-        """An answer is stored only for the files that it was computed from."""
-        drawn = compute()
-        with constant_error(CHANGED):  # a file may be gone
-            if _input_of(data, payment) != noted:
-                raise InputError(CHANGED)
-        return drawn
-
-    paid = payment.ledger.pay(
-        payment.dataset,
-        asked,
-        noted,
-        cost,
-        compute_of_noted,
-        request_id=payment.request_id,
-        who=payment.who,
-        series=payment.series,
-    )
-    if paid.stored:
-        log.info("stored answer of %s, nothing spent", minute_of(paid))
-    return paid
-
-
 def minute_of(paid: Stored) -> str:
     """When the answer was stored, for people."""
     return paid.time[:16].replace("T", " ")
@@ -235,39 +316,8 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     return files_input(paths)
 
 
-def answer(
-    source: Source,
-    question: Question,
-    machine: Machine,
-    parameters: Parameters,
-    *,
-    progress: Callable[[str], None] = lambda step: None,
-) -> Release:
-    """Read, curve, mechanism."""
-    warm_up("dpdistinct.release")
-    if goes_by_disk(source, parameters.method, machine):
-        with logged("reading, sorting on disk and counting", progress):
-            curve = greedy_curve_on_disk(source, question, machine)
-    else:
-        with logged("reading", progress):
-            ordered = parameters.method != "matching"
-            contributions = contributions_of(source, question, machine, ordered=ordered)
-        with logged(f"solving: {parameters.method}", progress):
-            curve = curve_of(contributions, parameters.method, machine.threads)
-    from dpdistinct.release import release_curve
-
-    with logged(f"drawing: {parameters.mechanism}", progress):
-        return replace(release_curve(curve, parameters), element=question.counted)
-
-
-def _answer_of(data: Contributions, machine: Machine, parameters: Parameters) -> Release:
-    from dpdistinct.release import release_curve
-
-    return release_curve(curve_of(data, parameters.method, machine.threads), parameters)
-
-
 @contextmanager
-def logged(step: str, progress: Callable[[str], None] = lambda step: None) -> Iterator[None]:
+def logged(step: str, progress: Progress = silent) -> Iterator[None]:
     """Logs the name of a step and how long it took; nothing of the data."""
     progress(step)
     begin = time.perf_counter()

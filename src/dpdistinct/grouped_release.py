@@ -33,7 +33,7 @@ from dpdistinct.question.group_lists import Every, Value
 from dpdistinct.question.machine import thread_count
 from dpdistinct.question.parameters import Mechanism, Method
 from dpdistinct.release import drawn
-from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
+from dpdistinct.wording import LARGE_EPSILON, confidence, group_heads, group_name, odds, plain, printable
 
 BAR, LEAST_BAR = 30, 10  # characters
 LINES = 60  # of a printed table
@@ -291,26 +291,6 @@ class GroupedRelease:
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
 
 
-def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
-    """What the groups are, by column.
-
-    >>> group_heads(["country", "day"], [None, "month"])
-    ['country', 'month of day']
-    """
-    pairs = zip(group_by, every, strict=True)
-    return [f"{period} of {name}" if period else name for name, period in pairs]
-
-
-def group_name(group: Value | tuple[Value, ...]) -> str:
-    """A group as it is shown to people."""
-    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
-
-
-def printable(value: Value) -> str:
-    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
-
-
 def _at_least(row: GroupRow) -> str:
     return f"{row.lower_bound:,}" if row.lower_bound else "too small"
 
@@ -345,7 +325,7 @@ def release_groups(
         raise ParameterError("the data must have been read with the same one_group_per_person")
     if isinstance(data, GroupedCurve) and parameters.counting.method != "greedy":
         raise ParameterError('method must be "greedy" for a table that is not held in memory')
-    thread_count(threads)
+    thread_count("threads", threads)
     answer = drawn(lambda: _answer(data, parameters, threads, sampler or OpenDPSampler()))
     counting = parameters.counting
     rows = [

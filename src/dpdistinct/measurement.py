@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.reading import curve_of
 from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.reading import curve_of
 from dpdistinct.release import Release, release_curve
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 LARGE_EPSILON = 5  # above this the promise is so weak that a warning is due
 COMMAND_WIDTH = 72  # of a line of a command, so that it fits into 80 columns
@@ -88,3 +90,23 @@ def warn_of_epsilon(epsilon: Fraction) -> None:
     text = epsilon_warning(epsilon)
     if text is not None:
         warnings.warn(text, PrivacyWarning, stacklevel=3)
+
+
+def group_heads(group_by: Sequence[str], every: Sequence[str | None]) -> list[str]:
+    """What the groups are, by column.
+
+    >>> group_heads(["country", "day"], [None, "month"])
+    ['country', 'month of day']
+    """
+    pairs = zip(group_by, every, strict=True)
+    return [f"{period} of {name}" if period else name for name, period in pairs]
+
+
+def group_name(group: Any) -> str:
+    """A group as it is shown to people."""
+    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
+
+
+def printable(value: Any) -> str:
+    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))

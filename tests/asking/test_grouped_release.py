@@ -20,14 +20,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpdistinct import (
-    DpdistinctError,
-    InputError,
-    ParameterError,
-    count_distinct_by,
-    greedy_curve,
-    matching_curve,
-)
+from asked import count_distinct_by
+from dpdistinct import DpdistinctError, InputError, ParameterError, greedy_curve, matching_curve
 from dpdistinct.graph.groups import (
     UNKNOWN_BITS,
     first_basis,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpdistinct import Contributions, Curve, DpdistinctError, ParameterError, Release, count_distinct
+from asked import count_distinct
+from dpdistinct import Contributions, Curve, DpdistinctError, ParameterError, Release
 from dpdistinct.mechanisms.single import MECHANISMS, output_grid, sharp_grid
 from dpdistinct.question.parameters import check_parameters
 from dpdistinct.release import release_curve

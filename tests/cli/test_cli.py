@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 import typer
 
+import asked
 import dpdistinct
 from dpdistinct import matching_curve
 from dpdistinct.cli import main as cli
@@ -407,7 +408,7 @@ def test_explore_shows_the_exact_curves_as_json(run: Run) -> None:
     found = json.loads(run("explore", "visits.parquet", *ASKED, "--epsilon", "0.5", "--json").out)
     assert found["note"] == report.NOT_PRIVATE
     assert [found[name] for name in ("people", "elements", "pairs")] == [50, 400, 400]
-    curve = matching_curve(dpdistinct.read("visits.parquet", person="user_id", element="url"))
+    curve = matching_curve(asked.read("visits.parquet", person="user_id", element="url"))
     for row in found["bounds"]:
         assert row["kept"]["matching"] == curve.at(row["bound"]) >= row["kept"]["greedy"]
         assert row["bias"]["matching"] == 400 - row["kept"]["matching"]

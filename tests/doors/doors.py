@@ -23,16 +23,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import dpdistinct
+from dpdistinct.grouping import group_parameters, read_groups
+from dpdistinct.reading import contributions_of as read_contributions
+
+import asked
+from asked import open_source
 from collisions import labels_like
 from dpdistinct import Contributions, DpdistinctError, greedy_curve, matching_curve
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
-from dpdistinct.grouping import group_parameters, read_groups
 from dpdistinct.question.group_lists import Every, parse_groups
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
-from dpdistinct.reading import contributions_of as read_contributions
-from dpdistinct.sources.opening import open_source
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from keyed import contributions_of
 
 SIDES = {"person": "person", "element": "element"}
@@ -58,7 +59,7 @@ class Scene:
     write: Callable[[list[Any]], Any]
     known: Pairs | None = None
     how: dict[str, Any] = field(default_factory=dict)
-    read: Callable[..., Contributions] = dpdistinct.read
+    read: Callable[..., Contributions] = asked.read
 
 
 Door = Callable[[random.Random, Path], Scene]
@@ -112,7 +113,7 @@ def by_reading(scene: Scene, source: Any) -> Outcome:
 
 def by_release(scene: Scene, source: Any) -> Outcome:
     """The whole way, greedy sorted on disk, at a bound of one and without noise to speak of."""
-    release = dpdistinct.count_distinct(
+    release = asked.count_distinct(
         source,
         **scene.how,
         method="greedy",
@@ -127,8 +128,8 @@ def by_release(scene: Scene, source: Any) -> Outcome:
 def by_engine(scene: Scene, source: Any) -> Outcome:
     """As a release by matching reads: the engine may use keys of its own."""
     how = dict(scene.how)
-    machine = check_resources(threads=how.pop("threads", None))
-    question = check_query(**how)
+    machine = Machine(threads=how.pop("threads", None))
+    question = Question(**how)
     with open_source(source, question, machine) as table:
         contributions = read_contributions(table, question, machine, ordered=False)
     return Outcome(tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist()))
@@ -144,8 +145,8 @@ def by_group(
 ) -> Outcome:
     """Grouped by the first column of the element: as odd as labels can be."""
     how = dict(scene.how)
-    machine = check_resources(threads=how.pop("threads", None), memory_limit=memory_limit)
-    question = check_query(**how)
+    machine = Machine(threads=how.pop("threads", None), memory_limit=memory_limit)
+    question = Question(**how)
     column = question.element[0]
     of_unknown = every if groups == "unknown" else None
     question = replace(
@@ -223,7 +224,7 @@ def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
     rng = random.Random(f"{seed}/{name}/{number}")
     scene = DOORS[name](rng, folder)
     # Only what is read by `dpdistinct.read` can be released from the same source, and once.
-    route = rng.choices(list(CHANCES), CHANCES.values())[0] if scene.read is dpdistinct.read else "read"
+    route = rng.choices(list(CHANCES), CHANCES.values())[0] if scene.read is asked.read else "read"
     recipe = f"door {name!r} ({scene.label}), seed {seed}, case {number}, by {route}"
     try:
         before = outcome_of(scene, list(scene.honest), route)
@@ -257,11 +258,11 @@ def assert_law(
     honest: Sequence[Any],
     enemy: list[Any],
     *,
-    read: Callable[..., Contributions] = dpdistinct.read,
+    read: Callable[..., Contributions] = asked.read,
     **how: Any,
 ) -> None:
     """These rows of one person, before and after all others, keep the law."""
-    how = how or (SIDES if read is dpdistinct.read else {})
+    how = how or (SIDES if read is asked.read else {})
     scene = Scene("", honest, lambda: enemy, write, how=how, read=read)
     before = outcome_of(scene, list(honest), "read")
     for rows in ([*honest, *enemy], [*enemy, *honest]):

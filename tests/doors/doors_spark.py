@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import dpdistinct.spark
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-import dpdistinct.spark
 from doors import LARGEST_BOUND, SIDES, Scene
 from doors_arrow import arrow_scene, table_of
 from dpdistinct import Contributions, InputError

@@ -17,17 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpdistinct import (
-    ColumnError,
-    Contributions,
-    InputError,
-    Ledger,
-    ParameterError,
-    RequestError,
-    count_distinct,
-    count_distinct_by,
-    read,
-)
+from asked import count_distinct, count_distinct_by, read
+from dpdistinct import ColumnError, Contributions, InputError, Ledger, ParameterError, RequestError
 from test_group_collisions import groups_of
 
 SIDES = {"person": "user", "element": "site"}

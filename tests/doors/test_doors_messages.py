@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dpdistinct.spark
 import duckdb
 import numpy as np
 import pandas as pd
@@ -19,8 +20,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import asked
 import dpdistinct
-import dpdistinct.spark
 from dpdistinct import Contributions, Curve, DpdistinctError, Ledger
 from keyed import SECRET
 
@@ -104,14 +105,14 @@ def calls(folder: Path) -> dict[str, Call]:
     book = ledger(folder)
 
     def compute() -> Any:
-        return dpdistinct.count_distinct(CONTRIBUTIONS)
+        return asked.count_distinct(CONTRIBUTIONS)
 
     spark = {"df": TABLE, "person": "person", "element": "element", "temp_directory": None, "progress": None}
     return {
-        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
-        "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
-        "read": (dpdistinct.read, READ | LIMITS),
-        "check": (dpdistinct.check, READ | LIMITS),
+        "count_distinct": (asked.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
+        "count_distinct_by": (asked.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
+        "read": (asked.read, READ | LIMITS),
+        "check": (asked.check, READ | LIMITS),
         "guide": (dpdistinct.guide, GUIDE),
         "plan": (dpdistinct.plan, {"epsilon": 1, "beta": 0.05, "bounds": [1, 10]}),
         "plan_groups": (dpdistinct.plan_groups, {"groups": 12, "epsilon": 1, "beta": 0.05, "bounds": [1]}),
@@ -194,7 +195,7 @@ def test_no_message_about_a_text_file_shows_what_was_handed_in(
     path.write_text("who,what\na,b\n")
     told = ""
     try:
-        dpdistinct.read(path, person=ROWS[kind](), element="what" if header else 2, header=header)
+        asked.read(path, person=ROWS[kind](), element="what" if header else 2, header=header)
     except DpdistinctError as error:
         told = "".join(traceback.format_exception(error))
     assert DIGITS not in told
@@ -207,7 +208,7 @@ def test_what_is_no_parameter_is_refused_with_the_name_of_the_parameter(paramete
         if (parameter, kind) == ("data", "frame"):
             continue
         with pytest.raises(DpdistinctError, match=parameter if parameter != "data" else ""):
-            dpdistinct.count_distinct(**READ | RELEASE | LIMITS | {parameter: ROWS[kind]()})
+            asked.count_distinct(**READ | RELEASE | LIMITS | {parameter: ROWS[kind]()})
 
 
 def test_every_public_function_is_asked(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asked import read
 from doors import SIDES, UnwritableError, assert_law
 from doors_arrow import COLUMNS
-from dpdistinct import Contributions, read
+from dpdistinct import Contributions
 
 # (type, value): physical values, as in doors_arrow.py.
 ODD: dict[str, tuple[str, Any]] = {

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from asked import read
 from doors import DOORS, SIDES, assert_law, try_scene
 from doors_postgresql import SELECT, Server, postgresql_server
-from dpdistinct import InputError, read
+from dpdistinct import InputError
 from postgresql_server import NoServerError
 from test_doors import SEED
 

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asked import read
 from doors import SIDES, UnwritableError, assert_law
 from doors_objects import BrokenZone, Lies, LyingText, NoAttributes, Raises, frame, object_array
 from doors_text import compressed
-from dpdistinct import Contributions, Curve, InputError, matching_curve, read
+from dpdistinct import Contributions, Curve, InputError, matching_curve
 from exact import branches, loss, parameters
 from keyed import SECRET
 

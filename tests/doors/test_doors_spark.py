@@ -13,10 +13,10 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
     pytest.skip("there is no Java", allow_module_level=True)
 
+import dpdistinct.spark
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import dpdistinct.spark
 from doors import DOORS, try_scene
 from doors_spark import Cluster, spark_session
 from dpdistinct import InputError

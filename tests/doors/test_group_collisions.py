@@ -8,14 +8,14 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-
-from collisions import labels_like
-from dpdistinct import _core, count_distinct_by
-from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.grouping import group_parameters, read_groups
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query, group_query
-from dpdistinct.sources.opening import open_source
+
+from asked import count_distinct_by, open_source
+from collisions import labels_like
+from dpdistinct import _core
+from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question, group_query
 
 SIDES = {"person": "user", "element": "site"}
 
@@ -55,11 +55,11 @@ def groups_of(
     every: Any = None,
 ) -> dict[Any, list[int]]:
     """What is kept of each group at every bound."""
-    question = group_query(check_query(**SIDES, sql=sql), group_by=by, groups=groups, every=every)
+    question = group_query(Question(**SIDES, sql=sql), group_by=by, groups=groups, every=every)
     delta = 1e-6 if groups == "unknown" else None
     numbers = {"epsilon": 1, "beta": 0.05, "delta": delta, "mechanism": "sharp", "max_bound": 40}
     parameters = group_parameters(question, method="greedy", **numbers)
-    machine = check_resources(memory_limit=memory_limit, temp_directory=None, threads=2)
+    machine = Machine(memory_limit=memory_limit, temp_directory=None, threads=2)
     with open_source(table, question, machine) as source:
         source.check(question)
         held, names = read_groups(source, question, parameters, machine)

@@ -25,7 +25,7 @@ from dpdistinct.graph.groups import (
     grouped_greedy_curve_of_parts,
     pair_keys,
 )
-from dpdistinct.question.machine import check_resources
+from dpdistinct.question.machine import Machine
 from dpdistinct.sources.duck import sorted_on_disk
 from grouped import group_of, grouped, private_pairs
 from keyed import batch_of, rows_of, shape_of, sorted_batch_of
@@ -127,7 +127,7 @@ def test_sorted_on_disk_everybody_keeps_the_pairs_of_their_first_group_too() -> 
     )
     assert (grouped_greedy_curve(in_memory, [1]).truth() > 0).all()
     assert in_memory.pairs < len(set(zip(people.tolist(), keys.tolist(), strict=True))) - 500
-    with sorted_on_disk(signed, check_resources(memory_limit="500MB"), first_group=2) as stream:
+    with sorted_on_disk(signed, Machine(memory_limit="500MB"), first_group=2) as stream:
         on_disk = grouped_greedy_curve_of_parts(
             [stream], groups=GROUPS, bounds=EVERY, one_group_per_person=True
         )

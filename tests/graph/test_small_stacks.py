@@ -11,14 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpdistinct import (
-    Contributions,
-    greedy_curve,
-    greedy_curve_of_sorted,
-    matching_curve,
-    read,
-    sampling_curve,
-)
+from asked import read
+from dpdistinct import Contributions, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
 from keyed import SCHEMA
 
 STACK = 128 * 1024

@@ -19,17 +19,8 @@ import polars as pl
 import pytest
 
 import dpdistinct
-from dpdistinct import (
-    BudgetError,
-    Contributions,
-    InputError,
-    Ledger,
-    RequestError,
-    asking,
-    count_distinct,
-    count_distinct_by,
-    grouping,
-)
+from asked import count_distinct, count_distinct_by
+from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking, grouping
 from dpdistinct.cli import main as cli
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})

@@ -14,17 +14,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dpdistinct.question.layout import Layout, check_layout, fields_of
 from typer.testing import CliRunner
 
-import dpdistinct
+import asked
 import naive_text
+from asked import open_source, read
 from doors import assert_law
-from dpdistinct import ColumnError, FileError, InputError, ParameterError, _core, matching_curve, read
+from dpdistinct import ColumnError, FileError, InputError, ParameterError, _core, matching_curve
 from dpdistinct.cli.main import app
-from dpdistinct.question.layout import Layout, check_layout, fields_of
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
-from dpdistinct.sources.opening import open_source
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from fuzz_text import rows_of
 from test_text import read_csv
 
@@ -142,7 +142,7 @@ def test_movielens_is_read(tmp_path: Path) -> None:
         1,
         2,
     )
-    grouped = dpdistinct.count_distinct_by(
+    grouped = asked.count_distinct_by(
         path, **NUMBERED, **how, group_by=3, groups=["3", "4", "5"], epsilon=1000, max_bound=9
     )
     assert [row.estimate for row in grouped.rows] == [1, 1, 1]
@@ -266,10 +266,10 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         for data in (pd.DataFrame({"person": [1], "element": [2]}), "postgresql://nobody@localhost/x"):
             with pytest.raises(ParameterError, match="are for files"):
                 read(data, **SIDES, **options, **({"sql": "SELECT 1"} if isinstance(data, str) else {}))
-        question = check_query(**SIDES, **options)
+        question = Question(**SIDES, **options)
         with (
             pytest.raises(ParameterError, match="are for engine duckdb"),
-            open_source([path], question, check_resources(), "spark"),
+            open_source([path], question, Machine(), "spark"),
         ):
             pass
     with pytest.raises(ParameterError, match="columns must be named for sql over"):
@@ -281,7 +281,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             read(path, **NUMBERED, columns=columns)
     contributions = read(path, **SIDES)
     with pytest.raises(ParameterError, match="delimiter does not apply to Contributions"):
-        dpdistinct.count_distinct(contributions, delimiter=";")
+        asked.count_distinct(contributions, delimiter=";")
 
 
 WRONG: list[dict[str, Any]] = [
@@ -302,10 +302,10 @@ def test_what_is_no_layout_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_a_layout_is_a_part_of_the_question() -> None:
-    assert check_query(**SIDES).identity() == check_query(**SIDES, quotes=True, header=True).identity()
-    tab = [check_query(**SIDES, delimiter=word).identity() for word in ("tab", "\\t", "\t")]
-    assert tab == [check_query(**SIDES).identity() | {"delimiter": "\t"}] * 3
-    names = [check_query(**NUMBERED, columns=columns).identity() for columns in (["a", "b"], ["b", "a"])]
+    assert Question(**SIDES).identity() == Question(**SIDES, quotes=True, header=True).identity()
+    tab = [Question(**SIDES, delimiter=word).identity() for word in ("tab", "\\t", "\t")]
+    assert tab == [Question(**SIDES).identity() | {"delimiter": "\t"}] * 3
+    names = [Question(**NUMBERED, columns=columns).identity() for columns in (["a", "b"], ["b", "a"])]
     assert names[0] != names[1]
     assert Layout(format="csv", header=False).identity() == {"format": "csv", "header": False}
 
@@ -319,7 +319,7 @@ def test_integer_labels_of_frames_are_names(tmp_path: Path) -> None:
     assert pairs_of(frame, person="0", element=[1]) == (2, 1, 2)
     numbers = pd.DataFrame([["a", "x"], ["b", "x"]], columns=pd.RangeIndex(-1, 1))
     assert pairs_of(numbers, person=numbers.columns[0], element=numbers.columns[1]) == (2, 1, 2)
-    release = dpdistinct.count_distinct(frame, person=0, element=1, epsilon=1000)
+    release = asked.count_distinct(frame, person=0, element=1, epsilon=1000)
     assert release.element == "column 1"
     for wrong in (True, 1.0, None, [True]):
         with pytest.raises(ParameterError, match=r"must be a column name|must name columns"):
@@ -360,7 +360,7 @@ def test_matching_is_the_same_for_numbers_as_text_and_as_integers(tmp_path: Path
 )
 def test_an_ending_that_is_not_read_comes_with_the_way_out(name: str, way_out: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("person,element\na,x\n")  # the name tells, whatever is in it
-    for look in (read, dpdistinct.check):
+    for look in (read, asked.check):
         with pytest.raises(FileError, match=re.escape(way_out)):
             look(tmp_path / name, **SIDES)
         if not name.endswith(".gz"):

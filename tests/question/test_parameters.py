@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpdistinct import Contributions, ParameterError, count_distinct
+from asked import count_distinct
+from dpdistinct import Contributions, ParameterError
 from dpdistinct.errors import shown
 from dpdistinct.question.parameters import check_parameters
 

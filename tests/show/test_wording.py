@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpdistinct import Contributions, count_distinct
+from asked import count_distinct
+from dpdistinct import Contributions
 from dpdistinct.wording import PrivacyWarning, epsilon_warning, odds, surest
 
 

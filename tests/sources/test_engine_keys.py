@@ -6,19 +6,18 @@ from typing import Any
 
 import duckdb
 import pytest
-
-import dpdistinct
-from dpdistinct import Contributions, matching_curve
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
 from dpdistinct.reading import contributions_of
+
+from dpdistinct import Contributions, matching_curve
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
 from dpdistinct.sources.forms import DUCKDB, HASHED_BY_DUCKDB
 from inputs import TYPES, curve_of, visits_of
 
 
 def by_engine(relation: Any, **sides: Any) -> Contributions:
-    return contributions_of(Relation(relation), check_query(**sides), check_resources(), ordered=False)
+    return contributions_of(Relation(relation), Question(**sides), Machine(), ordered=False)
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -31,7 +30,7 @@ def test_every_type_gives_the_exact_curve(kind: str) -> None:
 
 def test_the_engine_hashes_text_and_integers_and_no_type_that_has_no_keys() -> None:
     assert {"varchar", "bigint"} <= HASHED_BY_DUCKDB <= set(DUCKDB)
-    sides = check_query(person="a", element="b")
+    sides = Question(person="a", element="b")
     text = duckdb.sql("SELECT 'x' AS a, 1 AS b")
     assert Relation(text).unordered_keys(sides) is not None
     for other in ("1.5::DOUBLE", "TIMESTAMP '2024-01-01'", "1.50::DECIMAL(4, 2)", "TRUE"):
@@ -42,8 +41,8 @@ def test_the_engine_hashes_text_and_integers_and_no_type_that_has_no_keys() -> N
 def test_a_row_with_a_null_is_left_out(ordered: bool) -> None:
     rows = "('a', 1, 'x'), ('a', 1, NULL), (NULL, 1, 'y'), ('b', NULL, 'z'), ('a', 2, 'x'), ('a', 1, 'x')"
     table = Relation(duckdb.sql(f'SELECT * FROM (VALUES {rows}) t(who, "more ""of it", what)'))
-    question = check_query(person=["who", 'more "of it'], element="what")
-    found = contributions_of(table, question, check_resources(), ordered=ordered)
+    question = Question(person=["who", 'more "of it'], element="what")
+    found = contributions_of(table, question, Machine(), ordered=ordered)
     assert (found.people, found.elements, found.pairs) == (2, 1, 2)
 
 
@@ -66,6 +65,6 @@ def test_a_release_by_matching_uses_them_and_one_by_greedy_does_not(monkeypatch:
     monkeypatch.setattr(Relation, "unordered_keys", noted)
     options: dict[str, Any] = {"person": "who", "element": "page", "mechanism": "fixed", "max_bound": 9}
     for method in ("matching", "greedy", "sampling"):
-        release = dpdistinct.count_distinct(table, method=method, epsilon=1000, **options)
+        release = asked.count_distinct(table, method=method, epsilon=1000, **options)
         assert release.estimate == 90
     assert asked == ["page"]

@@ -16,17 +16,17 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from dpdistinct.grouping import group_parameters, read_groups
 from typer.testing import CliRunner
 
 import dpdistinct
-from dpdistinct import ColumnError, InputError, ParameterError, count_distinct_by
+from asked import count_distinct_by, open_source
+from dpdistinct import ColumnError, InputError, ParameterError
 from dpdistinct.cli import main as cli
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
-from dpdistinct.grouping import group_parameters, read_groups
 from dpdistinct.question.group_lists import PERIODS
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query, group_query
-from dpdistinct.sources.opening import open_source
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question, group_query
 
 COUNTRIES = ["DE", "FR", "US", "IT"]  # nobody is in IT, and some are elsewhere
 BY_BOTH = {
@@ -35,7 +35,7 @@ BY_BOTH = {
     "every": "month",
 }
 SIDES = {"person": "user", "element": "site"}
-IN_MEMORY, ON_DISK = check_resources(), check_resources(memory_limit="500MB")
+IN_MEMORY, ON_DISK = Machine(), Machine(memory_limit="500MB")
 EXACT: dict[str, Any] = {"epsilon": 1000, "mechanism": "fixed", "max_bound": 50}
 
 
@@ -132,7 +132,7 @@ def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) ->
 
 
 def curve_of(source: Any, how: dict[str, Any], machine: Any = None) -> Any:
-    question = group_query(check_query(**SIDES), **how)
+    question = group_query(Question(**SIDES), **how)
     parameters = group_parameters(
         question, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
     )

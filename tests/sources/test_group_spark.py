@@ -20,7 +20,8 @@ if not shutil.which("java"):
 
 from pyspark.sql import SparkSession
 
-from dpdistinct import Ledger, count_distinct, count_distinct_by
+from asked import count_distinct, count_distinct_by
+from dpdistinct import Ledger
 from dpdistinct.question.group_lists import PERIODS
 from test_group_collisions import groups_of
 from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, in_one_command, truth, visits

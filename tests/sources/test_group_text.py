@@ -15,22 +15,22 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-
-from dpdistinct import ColumnError, count_distinct_by
-from dpdistinct.graph.groups import group_bits
-from dpdistinct.question.group_lists import GroupList, label_of
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import Question, check_query, group_query
-from dpdistinct.sources.duck import Relation
-from dpdistinct.sources.opening import open_source
 from dpdistinct.sources.text.groups import GroupedText
 
-RESOURCES = check_resources(threads=2)
+from asked import count_distinct_by, open_source
+from dpdistinct import ColumnError
+from dpdistinct.graph.groups import group_bits
+from dpdistinct.question.group_lists import GroupList, label_of
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question, group_query
+from dpdistinct.sources.duck import Relation
+
+RESOURCES = Machine(threads=2)
 Keys = Counter[tuple[int, int]]
 
 
 def asked(**how: Any) -> Question:
-    return group_query(check_query(person="user", element="site"), **how)
+    return group_query(Question(person="user", element="site"), **how)
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: b
         ours, theirs = both_ways(path, asked(**how))
         assert ours == theirs
         assert ours
-    sides = check_query(person=["user", "day"], element=["site", "day"])
+    sides = Question(person=["user", "day"], element=["site", "day"])
     listed = {"user": ["u1", "u2", "u500"], "site": ["s", "t"]}
     ours, theirs = both_ways(path, group_query(sides, group_by=["user", "site"], groups=listed))
     assert ours == theirs

@@ -9,13 +9,14 @@ from typing import Any
 
 import duckdb
 import pytest
-
-import dpdistinct
-from dpdistinct import InputError, asking, greedy_curve
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
 from dpdistinct.reading import greedy_curve_on_disk
-from dpdistinct.sources.opening import open_source
+
+import asked
+import dpdistinct
+from asked import open_source
+from dpdistinct import InputError, asking, greedy_curve
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from inputs import KINDS, TYPES, curve_of, visits_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -31,14 +32,14 @@ def on_disk(
     temp_directory: Any = None,
     threads: int | None = None,
 ) -> dpdistinct.Curve:
-    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    question = check_query(**SIDES, sql=sql, columns=columns)
+    machine = Machine(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    question = Question(**SIDES, sql=sql, columns=columns)
     with open_source(source, question, machine) as opened:
         return greedy_curve_on_disk(opened, question, machine)
 
 
 def in_memory(source: Any, sql: str | None, columns: list[str] | None) -> dpdistinct.Curve:
-    return greedy_curve(dpdistinct.read(source, **SIDES, sql=sql, columns=columns))
+    return greedy_curve(asked.read(source, **SIDES, sql=sql, columns=columns))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ print(*sorted(seen))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=HERE, timeout=120
     )
     counts, seen = done.stdout.splitlines()
-    expected = greedy_curve(dpdistinct.read(large, **SIDES)).values(200)
+    expected = greedy_curve(asked.read(large, **SIDES)).values(200)
     assert counts.split() == [str(count) for count in expected]
     assert f"({0o700}, True)" in seen  # it did go to disk, where nobody else can look
     assert all(mode == f"({0o700}," for mode in seen.split()[::2])
@@ -118,8 +119,8 @@ def test_greedy_with_a_memory_limit_sorts_on_disk(
     monkeypatch.setattr(
         asking, "greedy_curve_on_disk", lambda *a: calls.append(1) or greedy_curve_on_disk(*a)
     )
-    answer = dpdistinct.count_distinct(
+    answer = asked.count_distinct(
         large, **SIDES, epsilon=100.0, method=method, mechanism="fixed", max_bound=300, memory_limit=limit
     )
     assert len(calls) == on_disk
-    assert abs(answer.estimate - dpdistinct.read(large, **SIDES).elements) < 1000
+    assert abs(answer.estimate - asked.read(large, **SIDES).elements) < 1000

@@ -14,18 +14,10 @@ from typing import Any
 
 import pytest
 
-from dpdistinct import (
-    InputError,
-    Ledger,
-    ParameterError,
-    count_distinct,
-    count_distinct_by,
-    greedy_curve,
-    read,
-)
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query, group_query
-from dpdistinct.sources.opening import open_source
+from asked import count_distinct, count_distinct_by, open_source, read
+from dpdistinct import InputError, Ledger, ParameterError, greedy_curve
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question, group_query
 from inputs import check_reading, curve_of, greedy_reference, visits_of
 from postgresql_server import CONNECTIONS, NoServerError, running_server
 
@@ -196,17 +188,17 @@ def test_sites_by_country_and_month_in_one_call(server: str) -> None:
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
     endless = "SELECT i AS person, i AS element, i AS g FROM generate_series(1, 1e15::bigint) i -- for ever"
     for person, grouped in product(("person", "persn"), (False, True)):
-        question = check_query(person=person, element="element", sql=endless)
+        question = Question(person=person, element="element", sql=endless)
         if grouped:
             question = group_query(question, group_by="g", groups=[1, 2])
         if grouped and person == "persn":
             with (
                 pytest.raises(InputError, match="no column 'persn'"),
-                open_source(server, question, check_resources()),
+                open_source(server, question, Machine()),
             ):
                 pass
             continue
-        with open_source(server, question, check_resources()) as source:
+        with open_source(server, question, Machine()) as source:
             if person == "person":
                 source.check(question)
             else:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import asked
 import dpdistinct
 from dpdistinct import InputError, ParameterError, greedy_curve, matching_curve
 from inputs import KINDS, TYPES, check_reading, curve_of, visits_of
@@ -31,13 +32,13 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
     pytest.skip("there is no Java", allow_module_level=True)
 
+import dpdistinct.spark
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import explode
 
 import dpdistinct.sources.spark.keys
 import dpdistinct.sources.spark.session
-import dpdistinct.spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -87,7 +88,7 @@ def on_spark(df: DataFrame) -> dict[str, Any]:
 
 
 def here(source: Any) -> dict[str, Any]:
-    contributions = dpdistinct.read(source, **SIDES)
+    contributions = asked.read(source, **SIDES)
     return {"greedy": whole(greedy_curve(contributions)), "matching": whole(matching_curve(contributions))}
 
 
@@ -104,7 +105,7 @@ def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Pa
     check_reading(kind, df, read=dpdistinct.spark.read)
     table = pq.read_table(path)  # Parquet has not all types of the table
     assert curve_of(dpdistinct.spark.greedy_curve(df, **SIDES)) == curve_of(
-        greedy_curve(dpdistinct.read(table, **SIDES))
+        greedy_curve(asked.read(table, **SIDES))
     )
 
 
@@ -118,7 +119,7 @@ def test_every_kind_of_file_has_the_same_keys_on_spark(tmp_path: Path, kind: str
     paths = list(map(str, written)) if isinstance(written, list) else [str(written)]
     df = dpdistinct.sources.spark.session.open_files(paths, None)
     check_reading(column, df, read=dpdistinct.spark.read)
-    local = dpdistinct.read(written, **SIDES)
+    local = asked.read(written, **SIDES)
     assert whole(dpdistinct.spark.greedy_curve(df, **SIDES)) == whole(greedy_curve(local))
 
 
@@ -295,7 +296,7 @@ def test_several_columns_and_names_that_need_quotes(spark: SparkSession) -> None
         'SELECT id % 3 AS "the `person`.x", id % 7 AS one, (id % 4)::VARCHAR AS Two FROM range(100) t(id)'
     )
     sides = {"person": "the `person`.x", "element": ["one", "two"]}
-    local = dpdistinct.read(same, **sides)
+    local = asked.read(same, **sides)
     assert (local.people, local.elements) == (3, 28)
     assert whole(dpdistinct.spark.greedy_curve(df, **sides)) == whole(greedy_curve(local))
 
@@ -321,7 +322,7 @@ def test_a_release_says_what_a_local_one_says(spark: SparkSession, method: Any) 
         max_bound=30,
         progress=steps.append,
     )
-    local = dpdistinct.count_distinct(
+    local = asked.count_distinct(
         df.toArrow(), **SIDES, epsilon=50.0, beta=0.01, method=method, mechanism="fixed", max_bound=30
     )
     drawn = {"lower_bound", "estimate"}
@@ -399,7 +400,7 @@ def test_keys_may_go_through_another_file_system(spark: SparkSession, private_te
     assert str(private_temp).startswith("/tmp/")
     for temp_directory in (place, f"{place}/", private_temp.as_uri(), str(private_temp)):
         curve = dpdistinct.spark.greedy_curve(df, **SIDES, temp_directory=temp_directory)
-        assert whole(curve) == whole(greedy_curve(dpdistinct.read(df.toArrow(), **SIDES)))
+        assert whole(curve) == whole(greedy_curve(asked.read(df.toArrow(), **SIDES)))
         assert list(private_temp.iterdir()) == []
     with pytest.raises(InputError, match="Spark could not sort"):
         dpdistinct.spark.greedy_curve(failing(spark), **SIDES, temp_directory=place)

@@ -20,7 +20,8 @@ import duckdb
 import pytest
 
 import dpdistinct
-from dpdistinct import ColumnError, InputError, ParameterError, count_distinct, count_distinct_by
+from asked import count_distinct, count_distinct_by
+from dpdistinct import ColumnError, InputError, ParameterError
 from inputs import KINDS, TYPES, check_reading, visits_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -37,6 +38,7 @@ with warnings.catch_warnings(action="ignore"):  # of versions of pandas
     from pyspark.sql.connect.session import SparkSession
 
 import dpdistinct.spark
+
 from test_group_sources import BY_BOTH, EXACT, curve_of, truth, visits
 from test_group_sources import SIDES as OF_VISITS
 from test_spark import NOT_ON_SPARK, SIDES, TABLES, here, on_spark

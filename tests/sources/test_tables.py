@@ -26,7 +26,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpdistinct
+import asked
+from asked import open_source, read
 from dpdistinct import (
     ColumnError,
     Contributions,
@@ -35,12 +36,10 @@ from dpdistinct import (
     ParameterError,
     greedy_curve,
     matching_curve,
-    read,
 )
 from dpdistinct.errors import constant_error
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
-from dpdistinct.sources.opening import open_source
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from inputs import KINDS, SQLITE_TYPES, TYPES, check_reading, curve_of, greedy_reference, visits_of
 from powerless import powerless
 
@@ -405,10 +404,10 @@ PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "pya
 import polars as pl, pandas as pd, dpdistinct
 table = {"person": ["a", "b", None], "element": ["x", "y", "z"]}
 for frame in (pl.DataFrame(table), pl.DataFrame(table).lazy(), pd.DataFrame(table)):
-    assert dpdistinct.read(frame, person="person", element="element").pairs == 2
-    assert dpdistinct.read(frame, person="person", element="element", sql="FROM data").pairs == 2
+    assert asked.read(frame, person="person", element="element").pairs == 2
+    assert asked.read(frame, person="person", element="element", sql="FROM data").pairs == 2
     disk = {"method": "greedy", "memory_limit": "500MB"}
-    dpdistinct.count_distinct(frame, person="person", element="element", **disk)
+    asked.count_distinct(frame, person="person", element="element", **disk)
 """
 
 
@@ -646,7 +645,7 @@ def test_the_settings_of_duckdb_are_checked_first(visits: Path) -> None:
 
 
 def check_readable(source: Any, sql: str | None, person: str = "person") -> None:
-    question, machine = check_query(person=person, element="element", sql=sql), check_resources()
+    question, machine = Question(person=person, element="element", sql=sql), Machine()
     with open_source(source, question, machine) as opened:
         opened.check(question)
 
@@ -782,5 +781,5 @@ def test_contributions_are_returned_as_they_are() -> None:
 
 
 def test_one_call_answers_from_any_input(visits: Path) -> None:
-    release = dpdistinct.count_distinct(visits, **SIDES, epsilon=1000.0, beta=1e-9, max_bound=9)
+    release = asked.count_distinct(visits, **SIDES, epsilon=1000.0, beta=1e-9, max_bound=9)
     assert (release.estimate, release.element) == (2, "element")

@@ -21,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_text
-from dpdistinct import Contributions, InputError, ParameterError, _core, read
+from asked import read
+from dpdistinct import Contributions, InputError, ParameterError, _core
 from dpdistinct.sources.text.files import CsvFiles, JsonLines
 from fuzz_text import FILE, Row, Stream, fuzz, keys_of, rows_of
 from keyed import SECRET, assert_tells_nothing

@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+import asked
 import dpdistinct
 from dpdistinct import Contributions, greedy_curve, matching_curve
 
@@ -129,7 +130,7 @@ def curve_of(curve: dpdistinct.Curve) -> list[int]:
 
 def check_reading(kind: str, source: Any, **how: Any) -> Contributions:
     """Reading the source gives the exact count and the exact curve."""
-    contributions = how.pop("read", dpdistinct.read)(source, person="person", element="element", **how)
+    contributions = how.pop("read", asked.read)(source, person="person", element="element", **how)
     assert contributions.elements == visits_of(kind).elements
     assert curve_of(matching_curve(contributions)) == visits_of(kind).matching
     return contributions
@@ -151,7 +152,7 @@ class Kind:
     write: Writer
     sql: str | None = None
     columns: list[str] | None = None
-    read: Callable[..., Contributions] = dpdistinct.read
+    read: Callable[..., Contributions] = asked.read
 
 
 def copied(name: str, options: str) -> Writer:

@@ -12,10 +12,10 @@ from typing import Any
 warnings.simplefilter("ignore")
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
+import dpdistinct.spark  # noqa: E402
 import numpy as np  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
-import dpdistinct.spark  # noqa: E402
 from dpdistinct import InputError  # noqa: E402
 from keyed import SECRET  # noqa: E402
 

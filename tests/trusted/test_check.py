@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import dpdistinct
+import asked
 import naive_text
-from dpdistinct import ColumnError, FileError, ParameterError, check
+from asked import check
+from dpdistinct import ColumnError, FileError, ParameterError
 from dpdistinct.cli.main import app
 from dpdistinct.trusted.explore import NOT_PRIVATE
 from test_layers import MODULES, imports_of
@@ -318,7 +319,7 @@ def test_every_kind_of_table_is_checked(kind: str, tmp_path: Path) -> None:
         asked = found.command.removeprefix("dpdistinct.")
         data = TABLES[kind](tmp_path)
         assert ast.parse(asked)
-        assert eval(asked, {"count_distinct": dpdistinct.count_distinct, "data": data}).element == "element"
+        assert eval(asked, {"count_distinct": asked.count_distinct, "data": data}).element == "element"
     without = check(TABLES[kind](tmp_path))
     assert (without.rows, without.people, list(without.columns)) == (4, None, ["person", "element"])
 
@@ -330,7 +331,7 @@ def test_a_query_is_checked(tmp_path: Path) -> None:
     assert (found.people, found.rows) == (1, 1)
     assert copied(found.command)["estimate"] == 1
     with pytest.raises(ParameterError, match="Contributions have been read already"):
-        check(dpdistinct.read(path, person="who", element="what"))
+        check(asked.read(path, person="who", element="what"))
 
 
 # What it says

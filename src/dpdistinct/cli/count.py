@@ -1,105 +1,69 @@
-"""What `dpdistinct count` does with its options: check, ask, print."""
+"""`dpdistinct count`: check, ask, print."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 import dpdistinct
-from dpdistinct import asking
-from dpdistinct.cli.options import FILE_OPTIONS, say, terminal_width
+from dpdistinct.cli.options import Data, GroupsFile, Json, Options, command, on_terminal
 from dpdistinct.errors import ParameterError
-from dpdistinct.question import machine, parameters, question
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.payment import Payment
+from dpdistinct.question.question import NEED_GROUP_BY, Question
+from dpdistinct.question.reading import Reading
+from dpdistinct.show.terminal import say, terminal_width
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
-    from dpdistinct import grouping
     from dpdistinct.ledger.account import Stored
 
-Options = dict[str, Any]
-NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
+EXAMPLES = (
+    "count visits.csv --person user_id --element url",
+    "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
+    "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
+    "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+    "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US",
+    "count visits.parquet --person user_id --element url --method greedy --engine spark",
+)
 
 
-def some(options: Options, *names: str) -> Options:
-    """The options of these names."""
-    return {name: options[name] for name in names}
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, Question, Reading, Payment, Machine, examples=EXAMPLES)(count)
 
 
-def run_count(options: Options, progress: Callable[[str], None]) -> Callable[[], None]:
-    """Answers the question. Returns a function that prints the answer."""
-    about = question.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
-    means = machine.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
-    payment = asking.check_payment(
-        **some(options, "ledger", "dataset", "request_id", "data_name", "series", "who")
-    )
-    run = (options["data"], some(options, "epsilon", "beta", "method", "max_bound"), means, payment)
-    how = {"engine": options["engine"], "progress": progress}
-    if options["group_by"]:
-        return _run_groups(options, about, *run, how)
-    given = some(options, "groups", "groups_file", "every", "delta")
-    if any(given.values()) or options["one_group_per_person"]:
+def count(data: Data, options: Options, groups_file: GroupsFile = None, as_json: Json = False) -> None:
+    """One private answer: a lower bound for the distinct count.
+
+    Where a file is new to you, `dpdistinct check` shows trusted eyes first what would be read.
+    """
+    from dpdistinct.asking import ask
+
+    with on_terminal("opening", data) as progress:
+        question = question_of(options, groups_file)
+        payment = Payment.of(options)
+        answered = ask(data, question, Reading.of(options), Machine.of(options), payment, progress=progress)
+    _print(answered.release, answered.paid, payment, as_json)
+
+
+def question_of(options: Options, groups_file: Path | None) -> Question:
+    """The question that the options ask."""
+    if groups_file is not None and not options["group_by"]:
         raise ParameterError(NEED_GROUP_BY)
-    data, numbers, means, payment = run
-    asked = parameters.check_parameters(
-        **numbers, mechanism=options["mechanism"] or "joint", aim=options["aim"]
-    )
-    answered = asking.ask(data, about, asked, means, payment, **how)
-    return lambda: _print(answered.release, answered.paid, payment, options["as_json"])
+    return Question.of(options | {"groups": written_groups(options, groups_file)})
 
 
-def _run_groups(
-    options: Options,
-    about: question.Question,
-    data: Any,
-    numbers: Options,
-    means: Any,
-    payment: Any,
-    how: Options,
-) -> Callable[[], None]:
-    from dpdistinct import grouping
-
-    if options["aim"] != "lower_bound" or options["series"] is not None:
-        raise ParameterError("--aim and --series do not apply to counts by group")
-    about = question.group_query(
-        about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
-    )
-    asked = grouping.group_parameters(
-        about, **numbers, delta=options["delta"], mechanism=options["mechanism"] or "sharp"
-    )
-    release, paid = grouping.ask_groups(data, about, asked, means, payment, **how)
-    return lambda: _print(release, paid, payment, options["as_json"])
-
-
-def explore_groups(options: Options) -> tuple[question.Question, list[grouping.ExploredGroup], list[str]]:
-    """NOT private: the question, what lies behind it, and if that is nothing, labels that do occur."""
-    from dpdistinct import grouping
-
-    about = question.check_query(**some(options, "person", "element", "sql", "columns", *FILE_OPTIONS))
-    about = question.group_query(
-        about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
-    )
-    asked = grouping.group_parameters(
-        about,
-        **some(options, "epsilon", "beta", "delta"),
-        method="matching",
-        mechanism="sharp",
-        max_bound=None,
-    )
-    means = machine.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))
-    found = grouping.explore_groups(options["data"], about, asked, means)
-    if not found or any(row.elements for row in found):  # none: unknown groups, all of them too small
-        return about, found, []
-    return about, found, grouping.some_labels(options["data"], about, means)
-
-
-def _groups(options: Options) -> Any:
+def written_groups(options: Options, file: Path | None) -> Any:
     """The public list as it was written: --groups once for each column, or --groups-file."""
-    written, file, names = options["groups"], options["groups_file"], options["group_by"]
+    written, names = options["groups"], options["group_by"]
+    if not names and file is None:
+        return written
     if (written is None) == (file is None):
         raise ParameterError(
             "groups must be written down: --groups DE,FR,US, or --groups 2024-01..2024-12 --every month, "
@@ -130,14 +94,14 @@ def _list(text: str) -> str | list[str]:
         ) from None
 
 
-def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as_json: bool) -> None:
+def _print(release: Any, paid: Stored | None, payment: Payment, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
     warning = epsilon_warning(Fraction(repr(release.epsilon)))
     if as_json:
         fields: Options = release.to_dict() | {"sentence": release.sentence()}
         fields |= {"warning": warning} if warning else {}
         fields |= {"version": dpdistinct.__version__}
-        if paid is not None and payment is not None:
+        if paid is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
@@ -148,6 +112,8 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
     say(release.sentence())
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
-    if paid is not None and payment is not None:
-        spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
+    if paid is not None:
+        from dpdistinct.asking import minute_of
+
+        spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
         say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)

@@ -1,20 +1,23 @@
-"""The demonstration: a made-up table, one private answer, and a look behind it."""
+"""`dpdistinct demo`: a made-up table, one private answer, and a look behind it."""
 
 from __future__ import annotations
 
 import csv
 import random
 import tempfile
-from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
-from dpdistinct.counting import count_distinct
-from dpdistinct.reading import read
-from dpdistinct.show.terminal import print_exploration
-from dpdistinct.trusted.explore import explore
+import typer
+
+from dpdistinct.cli.options import command
+from dpdistinct.show.terminal import print_exploration, say
 
 PEOPLE, SITES, SEED = 3000, 60_000, 7
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, examples=("demo",))(demo)
 
 
 def write_visits(path: Path) -> int:
@@ -35,8 +38,10 @@ def write_visits(path: Path) -> int:
     return len(seen)
 
 
-def run_demo(say: Callable[[str], None]) -> None:
-    """Count the sites of a made-up table."""
+def demo() -> None:
+    """A made-up table, one private answer, and what lies behind it."""
+    from dpdistinct.table import table
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "visits.csv"
         truth = write_visits(path)
@@ -44,13 +49,13 @@ def run_demo(say: Callable[[str], None]) -> None:
         say("\n".join(path.read_text().split("\n")[:4]) + "\n...\n")
         say("How many different sites were visited?\n")
         say("  dpdistinct count visits.csv --person user_id --element site\n")
-        release = count_distinct(path, person="user_id", element="site")
+        visits = table(path, person="user_id")
+        release = visits.count("site")
         say(f"{release}\n")
         say(f"The truth is {truth:,}. Ask again and the noise is new:\n")
         for epsilon in (0.1, 1, 5):
-            again = count_distinct(path, person="user_id", element="site", epsilon=epsilon)
+            again = visits.count("site", epsilon=epsilon)
             say(f"  epsilon {epsilon:>3}: at least {again.lower_bound:,} (noisy count {again.estimate:,})")
         say("\nA look behind it, for trusted eyes only:\n")
         say("  dpdistinct explore visits.csv --person user_id --element site\n")
-        contributions = read(path, person="user_id", element="site")
-        print_exploration(explore(contributions, epsilon=Fraction(1), beta=Fraction(1, 20)))
+        print_exploration(visits.explore("site"))

@@ -1,74 +1,96 @@
-"""What `dpdistinct explore` does with its options. NOT private."""
+"""`dpdistinct explore`. NOT private."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from dpdistinct.cli.count import NEED_GROUP_BY, Options, explore_groups, some
-from dpdistinct.cli.options import FILE_OPTIONS, say
+from dpdistinct.cli.count import question_of
+from dpdistinct.cli.options import Data, GroupsFile, Json, Options, Plot, command, on_terminal
 from dpdistinct.errors import ParameterError
-from dpdistinct.grouped_release import group_heads, group_name, printable
-from dpdistinct.question.parameters import check_parameters
-from dpdistinct.reading import read
-from dpdistinct.show.plots import check_plot_path, plot_exploration
-from dpdistinct.show.terminal import print_exploration, print_table
-from dpdistinct.trusted import explore as report
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
+from dpdistinct.question.reading import Reading
+from dpdistinct.show.terminal import print_exploration, print_table, say
+from dpdistinct.wording import group_heads, group_name, printable
+
+EXAMPLES = (
+    "explore visits.csv --person user_id --element url",
+    "explore visits.parquet --person user_id --element url --epsilon 0.5 --plot out.png",
+)
+NOT_EXPLORED = ("method", "mechanism", "max_bound", "aim", "engine")
 
 
-def run_explore(options: Options, progress: Any) -> None:
-    """The exact curves and how each mechanism would do; or the true counts by group."""
-    if options["group_by"]:
-        _explore_by_group(options, progress)
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    kinds = (Question, Reading, Machine)
+    only = [one.name for kind in kinds for one in fields(kind) if one.name not in NOT_EXPLORED]
+    command(app, *kinds, only=only, examples=EXAMPLES)(explore_command)
+
+
+def explore_command(
+    data: Data, options: Options, groups_file: GroupsFile = None, plot: Plot = None, as_json: Json = False
+) -> None:
+    """NOT PRIVATE: exact counts, and how each mechanism would do.
+
+    For trusted eyes. Shows what each limit per person keeps, and simulates answers of each mechanism. With
+    --group-by it shows the true count of each group.
+    """
+    question = question_of(options, groups_file)
+    asked: Any = (data, question, Reading.of(options), Machine.of(options))
+    if question.group_by:
+        _explore_by_group(asked, plot, as_json)
         return
-    if any(some(options, "groups", "groups_file", "every", "delta", "one_group_per_person").values()):
-        raise ParameterError(NEED_GROUP_BY)
-    numbers = some(options, "epsilon", "beta")
-    parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
-    if options["plot"] is not None:
-        check_plot_path(options["plot"])
-    names = ("data", "person", "element", "sql", "columns", *FILE_OPTIONS)
-    with progress("reading") as step:
-        contributions = read(**some(options, *names, "memory_limit", "temp_directory", "threads"))
-        found = report.explore(contributions, epsilon=parameters.epsilon, beta=parameters.beta, progress=step)
-        if options["plot"] is not None:
+    from dpdistinct.show.plots import check_plot_path
+    from dpdistinct.trusted.explore import NOT_PRIVATE, explore_table
+
+    if plot is not None:
+        check_plot_path(plot)
+    with on_terminal("reading", data) as step:
+        found = explore_table(*asked, progress=step)
+        if plot is not None:
             step("drawing")
-            plot_exploration(found, options["plot"])
-    if options["as_json"]:
-        fields = {k: v for k, v in vars(found).items() if k not in {"curves", "bounds", "expected"}}
+            found.plot(plot)
+    if as_json:
+        hidden = {"curves", "bounds", "expected"}
+        shown = {k: v for k, v in vars(found).items() if k not in hidden}
         rows = {"bounds": [asdict(r) for r in found.bounds], "expected": [asdict(r) for r in found.expected]}
-        typer.echo(json.dumps({"note": report.NOT_PRIVATE} | fields | rows))
+        typer.echo(json.dumps({"note": NOT_PRIVATE} | shown | rows))
         return
     print_exploration(found)
 
 
-def _explore_by_group(options: Options, progress: Any) -> None:
-    if options["plot"] is not None:
+def _explore_by_group(
+    asked: tuple[Any, Question, Reading, Machine], plot: Path | None, as_json: bool
+) -> None:
+    from dpdistinct.trusted.explore import NOT_PRIVATE, explore_groups, some_labels
+
+    if plot is not None:
         raise ParameterError("--plot does not apply to groups; the table shows them")
-    with progress("reading"):
-        about, found, labels = explore_groups(options)
-    if options["as_json"]:
-        typer.echo(json.dumps({"note": report.NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
+    data, question, *_ = asked
+    with on_terminal("reading", data):
+        found = explore_groups(*asked)
+        nothing = bool(found) and not any(row.elements for row in found)
+        labels = some_labels(*asked) if nothing else []
+    if as_json:
+        typer.echo(json.dumps({"note": NOT_PRIVATE, "groups": [asdict(row) for row in found]}))
         return
-    say(report.NOT_PRIVATE)
+    say(NOT_PRIVATE)
+    heads = ", ".join(group_heads(question.group_by, question.periods))
     print_table(
-        (
-            ", ".join(group_heads(about.group_by, about.periods)),
-            "elements",
-            "at least (median)",
-            "noisy count (median)",
-        ),
+        (heads, "elements", "at least (median)", "noisy count (median)"),
         [
             (group_name(row.group), f"{row.elements:,}", f"{row.lower_bound:,.0f}", f"{row.estimate:,.0f}")
             for row in found
         ],
     )
-    if found and not any(row.elements for row in found):
+    if nothing:
         say("No row is in any of these groups: NULL, no date, or written in another way.")
     if labels:
         written = ", ".join(repr(printable(label)) for label in labels)
-        say(f"The first labels of {', '.join(options['group_by'])} in the table: {written}.")
-    say(f"Medians of 25 simulated releases.\n{report.NOT_PRIVATE}")
+        say(f"The first labels of {', '.join(question.group_by)} in the table: {written}.")
+    say(f"Medians of 25 simulated releases.\n{NOT_PRIVATE}")

@@ -7,8 +7,12 @@ import re
 import sys
 from typing import NoReturn
 
-from dpdistinct.cli.options import say
 from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.option import options_of
+from dpdistinct.question.payment import Payment
+from dpdistinct.question.question import Question
+from dpdistinct.show.terminal import say
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
 INSIDE = "something went wrong inside; nothing was published"
@@ -26,10 +30,8 @@ def status_of(error: DpdistinctError) -> int:
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
 
 
-PARAMETERS = (
-    *("group_by", "groups_file", "one_group_per_person", "max_bound", "request_id", "data_name"),
-    *("memory_limit", "temp_directory"),
-)
+# Names that are no words of English; the others read well as they are.
+PARAMETERS = [name for kind in (Question, Machine, Payment) for name in options_of(kind) if "_" in name]
 _SPELT_AS_IN_PYTHON = re.compile(rf"""(?<![\w'"])({"|".join(PARAMETERS)})(?![\w'"=])""")
 
 

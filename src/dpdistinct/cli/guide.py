@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, examples
+from dpdistinct.cli.options import Json, command
 from dpdistinct.errors import ParameterError
 
 
@@ -67,13 +67,18 @@ QUESTIONS = (
 )
 
 
-def guide_command(app: typer.Typer) -> None:
-    """Add the command to the others."""
-    full = "guide --audience public --harm high --releases 12 --people 10000 --elements 50000"
-    app.command(epilog=examples("guide", full))(guide)
+EXAMPLES = (
+    "guide",
+    "guide --audience public --harm high --releases 12 --people 10000 --elements 50000",
+)
 
 
-def guide(
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, examples=EXAMPLES)(guide_command)
+
+
+def guide_command(
     audience: Annotated[
         str | None, typer.Option(help="Who sees the answers: team, organisation or public.")
     ] = None,
@@ -96,14 +101,15 @@ def guide(
 
     Ends with the commands to copy. It reads no data.
     """
-    given = dict(locals())
-    from dpdistinct.advice import guide as guidance
+    from dpdistinct.advice.guide import guide
     from dpdistinct.show.plots import check_plot_path
 
     if plot is not None:
         check_plot_path(plot)
+    given = {"audience": audience, "harm": harm, "releases": releases, "people": people}
+    given["elements"] = elements
     asked = {q.name: _answer(q, number, given[q.name]) for number, q in enumerate(QUESTIONS, 1)}
-    proposal = guidance.guide(**asked)
+    proposal = guide(**asked)
     if plot is not None:
         proposal.plot(plot)
     typer.echo(json.dumps(proposal.to_dict()) if as_json else proposal.text)

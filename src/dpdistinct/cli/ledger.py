@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, examples, say
+from dpdistinct.cli.options import Json, command
 from dpdistinct.errors import ParameterError
+from dpdistinct.show.terminal import print_table, say
 
 if TYPE_CHECKING:
     from dpdistinct.ledger.account import Entry
 
-ledger_app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
+app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
 
 LedgerFile = Annotated[
     Path, typer.Option("--ledger", help="The file of the ledger.", envvar="DPDISTINCT_LEDGER")
@@ -27,9 +28,9 @@ Who = Annotated[
 ]
 
 
-@ledger_app.command(
-    "create",
-    epilog=examples(
+@command(
+    app,
+    examples=(
         "ledger create visits --ledger budget.db --budget 3",
         "ledger create visits --ledger team/budget.db --budget 3 --share",
     ),
@@ -52,12 +53,11 @@ def create(
     typer.echo(f"{name}: a budget of epsilon = {budget}{and_delta} in {ledger}.")
 
 
-@ledger_app.command("show", epilog=examples("ledger show --ledger budget.db"))
+@command(app, examples=("ledger show --ledger budget.db",))
 def show(ledger: LedgerFile, as_json: Json = False) -> None:
     """What each data set has left. Checks the whole file."""
     from dpdistinct.cost import shown
     from dpdistinct.ledger.account import Ledger
-    from dpdistinct.show.terminal import print_table
 
     accounts = Ledger(ledger).show()
     amounts = ("budget", "spent", "left")
@@ -81,9 +81,9 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
     print_table(("data set", *amounts, *deltas, "requests"), lines)
 
 
-@ledger_app.command(
-    "history",
-    epilog=examples(
+@command(
+    app,
+    examples=(
         "ledger history visits --ledger budget.db",
         "ledger history visits --ledger budget.db --csv > visits.csv",
     ),
@@ -114,7 +114,7 @@ def history(
             say(_line(row))
 
 
-@ledger_app.command("close", epilog=examples("ledger close visits --ledger budget.db"))
+@command(app, examples=("ledger close visits --ledger budget.db",))
 def close(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     """Pay for no new requests; stored answers are still given."""
     from dpdistinct.ledger.account import Ledger
@@ -123,7 +123,7 @@ def close(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     typer.echo(f"{name}: closed in {ledger}; stored answers are still given.")
 
 
-@ledger_app.command("reopen", epilog=examples("ledger reopen visits --ledger budget.db"))
+@command(app, examples=("ledger reopen visits --ledger budget.db",))
 def reopen(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     """Pay for new requests again."""
     from dpdistinct.ledger.account import Ledger
@@ -132,8 +132,8 @@ def reopen(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     typer.echo(f"{name}: open again in {ledger}.")
 
 
-@ledger_app.command("raise", epilog=examples("ledger raise visits --ledger budget.db --budget 5"))
-def raise_budget(
+@command(app, examples=("ledger raise visits --ledger budget.db --budget 5",))
+def raise_command(
     name: Name,
     budget: Annotated[str, typer.Option(help="The new budget in all, more than before.")],
     ledger: LedgerFile,

@@ -2,94 +2,108 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-import re
-import shutil
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dpdistinct.errors import ParameterError, shown
+from dpdistinct.question.option import Option
 from dpdistinct.wording import over_lines
 
-
-def choices(*names: str) -> Callable[[], list[str]]:
-    """What a shell offers to complete an option."""
-    return lambda: list(names)
-
-
-FILE_OPTIONS = ("encoding", "format", "delimiter", "comment", "header", "quotes")
-Encoding = Annotated[
-    str,
-    typer.Option(
-        help="Of text files: utf-8, utf-16, cp1252 or latin-1.",
-        autocompletion=choices("utf-8", "utf-16", "cp1252", "latin-1"),
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files or globs (CSV, TSV, JSON lines, Parquet; .gz, .zst; DuckDB, SQLite), or a database URL.",
+        metavar="DATA...",
+        show_default=False,
     ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="csv, tsv, jsonl or parquet, where the ending of the name does not tell.",
-        autocompletion=choices("csv", "tsv", "jsonl", "parquet"),
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="Of CSV: up to 8 characters, such as ';' or '::' or tab; whitespace for runs of it."),
-]
-Comment = Annotated[
-    str | None, typer.Option(help="Of CSV: rows that begin with this are left out.", metavar="PREFIX")
-]
-Header = Annotated[
-    bool, typer.Option("--header/--no-header", help="Of CSV: without one, columns are numbers from 1.")
-]
-Quotes = Annotated[
-    bool,
-    typer.Option("--quotes/--no-quotes", help="Of CSV: whether the program that wrote it quotes fields."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+GroupsFile = Annotated[
+    Path | None, typer.Option(help="A CSV file with the groups to report, and a header as --group-by.")
+]
+Plot = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
+
+Options = dict[str, Any]
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
-    width = terminal_width(err=err)
-    typer.echo(text if width is None else wrapped(text, width), err=err)
+def command(
+    app: typer.Typer,
+    *kinds: Any,
+    examples: Sequence[str] = (),
+    only: Sequence[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds a command whose options are those that the given values declare, and the function's own.
 
-
-def terminal_width(*, err: bool = False) -> int | None:
-    """The columns of the terminal; None where the output goes to a file or a pipe."""
-    is_terminal = (sys.stderr if err else sys.stdout).isatty()
-    return shutil.get_terminal_size().columns if is_terminal else None
-
-
-def wrapped(text: str, width: int) -> str:
-    """The text without a word cut in two at the edge. Points of a list keep their indent.
-
-    A command stays as it is: in two lines without a backslash it could not be copied.
-
-    >>> print(wrapped("- one two three", 10))
-    - one two
-      three
+    The function gets the declared ones as one dictionary, `options`, from which the values are made. only: of
+    the declared ones, these. defaults: other ones than were declared.
     """
-    lines = []
-    for line in text.split("\n"):
-        if re.match(" +(dpdistinct|--)", line):
-            lines.append(line)
-            continue
-        indent = " " * (len(line) - len(line.lstrip(" -")))
-        wrap = textwrap.TextWrapper(
-            width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    declared = {
+        one.name: (one.default, one.metadata["option"])
+        for kind in kinds
+        for one in fields(kind)
+        if not only or one.name in only
+    }
+    own_defaults = defaults or {}
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function, eval_str=True)
+        own = [one for name, one in signature.parameters.items() if name != "options"]
+        parameters = [
+            _parameter(name, own_defaults.get(name, default), option, name in own_defaults)
+            for name, (default, option) in declared.items()
+        ]
+        first = [one for one in own if one.default is one.empty]
+        rest = [one for one in own if one.default is not one.empty]
+
+        @wraps(function)
+        def run(**given: Any) -> None:
+            options = {name: given.pop(name) for name in declared}
+            function(options=options, **given) if declared else function(**given)
+
+        del run.__wrapped__  # its signature is another
+        every = [*first, *parameters, *rest]
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            sorted((one.replace(kind=one.KEYWORD_ONLY) for one in every), key=lambda one: one not in first)
         )
-        lines += wrap.wrap(line) or [""]
-    return "\n".join(lines)
+        run.__annotations__ = {one.name: one.annotation for one in every}
+        name = function.__name__.removesuffix("_command")
+        return app.command(name, epilog=_epilog(examples))(run)
+
+    return add
 
 
-def examples(*commands: str) -> str:
+def _parameter(name: str, default: Any, option: Option, optional: bool) -> inspect.Parameter:
+    """A declared option as Typer knows it."""
+    typed: Any = list[str] if option.typed is list else option.typed
+    required = option.required and not optional
+    if not required and typed is not bool and default in (None, ()):
+        typed, default = typed | None, None
+    information = typer.Option(
+        *([option.flag] if option.flag else []),
+        help=option.help,
+        metavar=option.metavar,
+        envvar=option.environment,
+        autocompletion=(lambda: list(option.choices)) if option.choices else None,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if required else default,
+        annotation=Annotated[typed, information],
+    )
+
+
+def _epilog(commands: Sequence[str]) -> str:
     """The end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {over_lines(f'dpdistinct {command}')}" for command in commands)
 

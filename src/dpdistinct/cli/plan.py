@@ -1,49 +1,78 @@
-"""What `dpdistinct plan` does with its options. Needs no data."""
+"""`dpdistinct plan`. Needs no data."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import say
+from dpdistinct.cli.options import Json, Options, command
 from dpdistinct.errors import ParameterError
-from dpdistinct.mechanisms.margins import epsilon_for_group
-from dpdistinct.question.parameters import check_parameters
-from dpdistinct.show.terminal import print_group_plan, print_plan
-from dpdistinct.trusted import explore as report
+from dpdistinct.question.question import Question
+from dpdistinct.show.terminal import print_group_plan, print_plan, say
+
+EXAMPLES = ("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05", "plan --groups 12")
 
 
-def run_plan(options: dict[str, Any]) -> None:
-    """Noise and margin for each limit per person, or the epsilon that a margin needs."""
-    bounds, groups = options["bound"] or report.BOUNDS, options["groups"]
-    numbers = {"epsilon": options["epsilon"], "beta": options["beta"]}
-    parameters = check_parameters(**numbers, method="matching", mechanism="joint", max_bound=None)
-    by_group = [] if groups is None else report.plan_groups(groups=groups, bounds=bounds, **numbers)
-    rows = report.plan(bounds=bounds, **numbers)
-    if options["margin"] is not None:
-        _print_epsilons(options, parameters.beta)
-    elif options["as_json"]:
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, Question, only=("epsilon", "beta"), examples=EXAMPLES)(plan_command)
+
+
+def plan_command(
+    options: Options,
+    bound: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="A limit per person to tabulate; repeat it. Default: 1, 2, 5, ... 1000.", metavar="<int>"
+        ),
+    ] = None,
+    margin: Annotated[
+        int | None,
+        typer.Option(help="Ask for the epsilon that gives a margin of at most this, at the limit --bound."),
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="For a count by group: how many groups the list has.", metavar="N")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How far noise pushes an answer down, before any data is touched."""
+    from dpdistinct.advice.plan import BOUNDS, plan, plan_groups
+
+    parameters = Question.of(options).parameters
+    numbers: dict[str, Any] = {
+        "epsilon": parameters.epsilon,
+        "beta": parameters.beta,
+        "bounds": bound or BOUNDS,
+    }
+    by_group = [] if groups is None else plan_groups(groups=groups, **numbers)
+    rows = plan(**numbers)
+    if margin is not None:
+        _print_epsilons(margin, bound, groups, parameters.beta, as_json)
+    elif as_json:
         typer.echo(json.dumps([asdict(row) for row in by_group or rows]))
-    elif by_group:
+    elif groups is not None:
         print_group_plan(by_group, parameters, groups)
     else:
         print_plan(rows, parameters)
 
 
-def _print_epsilons(options: dict[str, Any], beta: Fraction) -> None:
-    margin, bounds, groups = (options[name] for name in ("margin", "bound", "groups"))
+def _print_epsilons(
+    margin: int, bounds: list[int] | None, groups: int | None, beta: Fraction, as_json: bool
+) -> None:
+    from dpdistinct.advice.plan import epsilon_for
+    from dpdistinct.mechanisms.margins import epsilon_for_group
+
     if margin < 0 or not bounds:
         raise ParameterError("margin must be at least 0 and needs a bound: --margin 100 --bound 20")
     if groups is None:
-        needed = {b: report.epsilon_for(margin=margin, bound=b, beta=beta) for b in bounds}
+        needed = {b: epsilon_for(margin=margin, bound=b, beta=beta) for b in bounds}
     else:
-        sizes = {"size": margin + 1, "beta": beta, "groups": groups}
-        needed = {b: epsilon_for_group(bound=b, **sizes) for b in bounds}
-    if options["as_json"]:
+        needed = {b: epsilon_for_group(bound=b, size=margin + 1, beta=beta, groups=groups) for b in bounds}
+    if as_json:
         epsilons = {b: None if e is None else float(e) for b, e in needed.items()}
         typer.echo(json.dumps({"margin": margin, "epsilon": epsilons}))
         return

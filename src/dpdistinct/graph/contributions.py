@@ -43,14 +43,14 @@ class Contributions:
         >>> held.people, held.elements, held.pairs  # exact: NOT private
         (2, 2, 3)
         """
-        from dpdistinct.sources.values import KeyPairs, column_of  # needs NumPy, which files do not
+        from dpdistinct.sources.values import column_of, key_pairs  # needs NumPy, which files do not
 
-        workers = thread_count(threads)
+        workers = thread_count("threads", threads)
         person, element = column_of(people, "people"), column_of(elements, "elements")
         if person.length != element.length:
             raise ParameterError("people and elements must have the same length")
         with without_context():
-            return cls.from_keys(KeyPairs([person], [element]), threads=workers)
+            return cls.from_keys(key_pairs([person], [element]), threads=workers)
 
     @classmethod
     def from_keys(cls, *streams: ArrowStream, threads: int | None = None) -> Contributions:
@@ -65,7 +65,7 @@ class Contributions:
     @classmethod
     def from_parts(cls, parts: Iterable[ArrowStream], *, threads: int | None = None) -> Contributions:
         """The same, from streams that are made one after the other."""
-        builder = _core.GraphBuilder(thread_count(threads))
+        builder = _core.GraphBuilder(thread_count("threads", threads))
         for part in parts:
             read_stream(part, builder.add)
         return cls(builder.graph())

@@ -107,7 +107,7 @@ def matching_curve(contributions: Contributions, *, threads: int | None = None) 
 
     Guarantee: adding one person raises the value at l by at least 0 and at most l.
     """
-    return Curve.of_loads(*_core.balanced_loads(contributions._graph, thread_count(threads)))
+    return Curve.of_loads(*_core.balanced_loads(contributions._graph, thread_count("threads", threads)))
 
 
 def greedy_curve(contributions: Contributions) -> Curve:

@@ -77,7 +77,7 @@ class GroupedContributions(Contributions):
         (with bits=UNKNOWN_BITS). With one_group_per_person everybody keeps only the pairs of the first
         listed group among their own rows, a rule of that person alone.
         """
-        builder = _core.GraphBuilder(thread_count(threads))
+        builder = _core.GraphBuilder(thread_count("threads", threads))
         for part in parts:
             read_stream(part, builder.add)
         graph = builder.graph(group_bits=_checked_bits(groups, bits))
@@ -208,6 +208,8 @@ def curves_of_single_groups(
     if not exact:
         grouped = grouped_greedy_curve(contributions, bounds)
         return [grouped.curve(group) for group in range(contributions.groups)]
-    group, load, people = _core.balanced_loads_by_group(contributions._graph, thread_count(threads))
+    group, load, people = _core.balanced_loads_by_group(
+        contributions._graph, thread_count("threads", threads)
+    )
     begin = np.searchsorted(group, np.arange(contributions.groups + 1))
     return [Curve.of_loads(load[i:j], people[i:j]) for i, j in pairwise(begin)]

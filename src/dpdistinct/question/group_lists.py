@@ -28,7 +28,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dpdistinct import _core
 from dpdistinct.errors import InputError, ParameterError, short
 
 Every = Literal["day", "week", "month", "year"]
@@ -144,6 +143,8 @@ def label_of(day: dt.date, every: Every) -> str:
 
 def label_order(label: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     """A fixed order of all possible labels: by key, and by text where somebody has made two with one key."""
+    from dpdistinct import _core  # only here: the command's help needs no extension
+
     return _core.label_key(label), label
 
 

@@ -1,7 +1,7 @@
-"""The question as a value: which columns say who and what, after which preparation.
+"""The question as a value: what is counted, for whom, by which groups, and at what price.
 
-Everything here is public. Two spellings of one question are equal as `identity()` says, whoever
-asks and through whatever door.
+Everything here is public. Two spellings of one question are equal as `identity()` says, whoever asks and
+through whatever door.
 """
 
 from __future__ import annotations
@@ -9,38 +9,145 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Literal
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
 
 from dpdistinct.errors import ParameterError, shown
+from dpdistinct.question.columns import some_names
 from dpdistinct.question.group_lists import Every, GroupList, parse_groups
-from dpdistinct.question.layout import BY_NAME, Layout, check_layout
+from dpdistinct.question.option import Checked, option, yes_or_no
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Parameters, check_parameters
 
-Column = str | int  # a number: of a column without a name, or an integer label of a frame
-Columns = Column | Sequence[Column]
+NEED_GROUP_BY = "groups, every, delta and one_group_per_person need group_by: --group-by COLUMN"
 
 
-@dataclass(frozen=True)
-class Question:
-    """Count the distinct `element` of the rows, with `person` protected.
+def _select(name: str, sql: Any) -> str | None:
+    if sql is not None and (not isinstance(sql, str) or not sql.strip()):
+        raise ParameterError(f"{name} must be the text of one SELECT, got {shown(sql)}")
+    return sql
 
-    sql: a SELECT that prepares the rows, or None. columns: names to be read where the input has no
-    schema (JSON lines) and sql is given; or the names of the columns of a file without a header.
-    encoding, layout: of files.
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Checked):
+    """Count the distinct `element` of the rows, with `person` protected; in each group, if there are any.
+
+    Without person and element it is a question about Contributions, which have been read already.
     """
 
-    person: tuple[str, ...]
-    element: tuple[str, ...]
-    sql: str | None = None
-    columns: tuple[str, ...] = ()
-    encoding: str = "utf-8"
-    layout: Layout = BY_NAME
-    group_by: tuple[str, ...] = ()
-    groups: GroupList | Literal["unknown"] | None = None
-    every: Every | None = None  # of a column of dates that is grouped by without a list
-    one_group_per_person: bool = False
+    person: tuple[str, ...] = option(
+        (),
+        "The column that says who; repeat it for several columns.",
+        some_names,
+        typed=list,
+        metavar="COLUMN",
+        required=True,
+    )
+    element: tuple[str, ...] = option(
+        (),
+        "The column to count; repeat it for several columns.",
+        some_names,
+        typed=list,
+        metavar="COLUMN",
+        required=True,
+    )
+    group_by: tuple[str, ...] = option(
+        (),
+        "Count in each group of this column; repeat it for several.",
+        some_names,
+        typed=list,
+        metavar="COLUMN",
+    )
+    groups: GroupList | Literal["unknown"] | None = option(
+        None,
+        "The groups to report, which must be public: DE,FR,US; or 2024-01..2024-12 with --every month; "
+        "or unknown with --delta. Once for each --group-by.",
+        typed=list,
+        metavar="LIST",
+    )
+    every: Every | None = option(  # of a column of dates that is grouped by without a list
+        None, "Groups of dates: day, week, month or year.", choices=get_args(Every)
+    )
+    one_group_per_person: bool = option(
+        False,
+        "A person counts in their first listed group only.",
+        yes_or_no,
+        typed=bool,
+        flag="--one-group-per-person",
+    )
+    epsilon: Fraction = option(
+        "1",
+        "What this answer may cost each person in privacy: less is safer and less exact. Above 5 it "
+        "protects little.",
+        environment="DPDISTINCT_EPSILON",
+    )
+    beta: Fraction = option("0.05", "The answer is at most the truth with probability 1 - beta.")
+    delta: Fraction | None = option(None, "For unknown groups: try 1e-6.")
+    method: Method = option(
+        "matching",
+        "What is kept at a limit per person: matching (the most), greedy (nearly as much, in linear "
+        "time) or sampling (at random, as other tools do).",
+        choices=get_args(Method),
+    )
+    mechanism: Mechanism | None = option(
+        None,
+        "joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed.",
+        choices=get_args(Mechanism),
+    )
+    max_bound: int | None = option(
+        None,
+        "The largest limit per person, that is, number of elements one person may account for.",
+        typed=int,
+    )
+    aim: Aim = option(
+        "lower_bound",
+        "What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
+        "near the truth; with joint).",
+        choices=get_args(Aim),
+    )
+    sql: str | None = option(
+        None,
+        "A SELECT that prepares the rows, with the input as table `data`. It is trusted: what is "
+        "protected is each person's rows of its result.",
+        _select,
+    )
+
+    def check_together(self) -> None:
+        if self.group_by:
+            self._check_groups()
+        elif self.groups is not None or self.every or self.delta is not None or self.one_group_per_person:
+            raise ParameterError(NEED_GROUP_BY)
+
+    def _check_groups(self) -> None:
+        if len({name.lower() for name in self.group_by}) < len(self.group_by):
+            raise ParameterError("group_by must not name a column twice")
+        listed = self.groups
+        if not isinstance(listed, GroupList):
+            listed = parse_groups(self.groups, columns=self.group_by, every=self.every)
+        object.__setattr__(self, "groups", listed)
+        object.__setattr__(self, "every", self.every if listed == "unknown" else None)
+        # A period holds many of the column's values, so days by month, for example, can be counted.
+        values = {
+            name.lower() for name, period in zip(self.group_by, self.periods, strict=True) if not period
+        }
+        if self.element and values >= {name.lower() for name in self.element}:
+            raise ParameterError(
+                "group_by must not be the element: every group would have one element at most"
+            )
+        if self.person and values >= {name.lower() for name in self.person}:
+            raise ParameterError("group_by must not be the person: every group would be about one person")
+
+    @property
+    def parameters(self) -> Parameters:
+        """The numbers of a single count, checked."""
+        return check_parameters(
+            epsilon=self.epsilon,
+            beta=self.beta,
+            method=self.method,
+            mechanism=self.mechanism or "joint",
+            max_bound=self.max_bound,
+            aim=self.aim,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,9 +155,9 @@ class Question:
         return (*self.person, *self.element, *self.group_by)
 
     @property
-    def counted(self) -> str:
+    def counted(self) -> str | None:
         """What is counted, in the caller's words."""
-        return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element)
+        return ", ".join(f"column {name}" if name.isdecimal() else name for name in self.element) or None
 
     @property
     def periods(self) -> tuple[Every | None, ...]:
@@ -58,7 +165,7 @@ class Question:
         return self.groups.every if isinstance(self.groups, GroupList) else (self.every,) * len(self.group_by)
 
     def identity(self, *, exact_names: bool = False) -> dict[str, Any]:
-        """JSON values that are equal for equal questions, and hold no text of the query.
+        """What is asked for, without the numbers: JSON values that are equal for equal questions.
 
         The case of names does not matter, as in SQL (but in JSON lines: exact_names), and neither do
         spaces between the words of a query. The query's text may name what is private, so only its
@@ -67,15 +174,10 @@ class Question:
         sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
         spelt = str if exact_names else str.lower
         identity: dict[str, Any] = {
-            "person": [spelt(name) for name in self.person],
-            "element": [spelt(name) for name in self.element],
+            "person": [spelt(name) for name in self.person] or None,
+            "element": [spelt(name) for name in self.element] or None,
             "sql": sql,
         }
-        if self.columns:
-            identity["columns"] = sorted(self.columns) if self.layout.header else list(self.columns)
-        identity |= self.layout.identity()
-        if self.encoding != "utf-8":
-            identity["encoding"] = self.encoding
         if self.group_by:
             listed = self.groups if isinstance(self.groups, str) else _digest(self.groups)
             identity |= {
@@ -87,71 +189,10 @@ class Question:
         return identity
 
 
-ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
-
-
-def check_query(
-    *,
-    person: Any,
-    element: Any,
-    sql: Any = None,
-    columns: Any = None,
-    encoding: Any = "utf-8",
-    format: Any = None,
-    delimiter: Any = None,
-    comment: Any = None,
-    header: Any = True,
-    quotes: Any = True,
-) -> Question:
-    """The question, or one ParameterError that says what to change."""
-    if person is None or element is None:
+def check_columns(question: Question) -> None:
+    """Refuses a question about a table that does not name its columns."""
+    if not question.person or not question.element:
         raise ParameterError("person and element must name columns of the data")
-    if sql is not None and (not isinstance(sql, str) or not sql.strip()):
-        raise ParameterError(f"sql must be the text of one SELECT, got {shown(sql)}")
-    if not isinstance(encoding, str) or encoding.lower() not in ENCODINGS:
-        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, got {shown(encoding)}")
-    layout = check_layout(format=format, delimiter=delimiter, comment=comment, header=header, quotes=quotes)
-    if not layout.header and encoding.lower() == "utf-16":
-        raise ParameterError("encoding utf-16 needs a header line; convert the file to utf-8")
-    named = () if columns is None else column_names("columns", columns)
-    if not layout.header and (
-        len({name.lower() for name in named}) < len(named) or any(name.isdecimal() for name in named)
-    ):
-        raise ParameterError("columns must all be different, and no numbers: the numbers are names already")
-    return Question(
-        person=column_names("person", person),
-        element=column_names("element", element),
-        sql=sql,
-        columns=named,
-        encoding=encoding.lower(),
-        layout=layout,
-    )
-
-
-def group_query(
-    question: Question, *, group_by: Any, groups: Any, every: Any = None, one_group_per_person: Any = False
-) -> Question:
-    """The same question, by group."""
-    names = column_names("group_by", group_by)
-    if len({name.lower() for name in names}) < len(names):
-        raise ParameterError("group_by must not name a column twice")
-    if type(one_group_per_person) is not bool:
-        raise ParameterError(f"one_group_per_person must be True or False, got {shown(one_group_per_person)}")
-    listed = parse_groups(groups, columns=names, every=every)
-    by_group = replace(
-        question,
-        group_by=names,
-        groups=listed,
-        every=every if listed == "unknown" else None,
-        one_group_per_person=one_group_per_person,
-    )
-    # A period holds many of the column's values, so days by month, for example, can be counted.
-    values = {name.lower() for name, period in zip(names, by_group.periods, strict=True) if period is None}
-    if values >= {name.lower() for name in question.element}:
-        raise ParameterError("group_by must not be the element: every group would have one element at most")
-    if values >= {name.lower() for name in question.person}:
-        raise ParameterError("group_by must not be the person: every group would be about one person")
-    return by_group
 
 
 def _digest(groups: GroupList | None) -> str:
@@ -159,29 +200,6 @@ def _digest(groups: GroupList | None) -> str:
     assert groups is not None
     text = json.dumps([groups.labels, groups.every])
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def column_names(parameter: str, columns: Any) -> tuple[str, ...]:
-    """The columns as names. An integer label of a frame is one, too, and so is the number of a column.
-
-    Texts and numbers together are refused: they may be a row of the data.
-    """
-    names = [columns] if isinstance(columns, str | Integral) else columns
-    if (
-        not isinstance(names, list | tuple)
-        or not names
-        or not (all(map(_is_text, names)) or all(map(_is_number, names)))
-    ):
-        raise ParameterError(f"{parameter} must be a column name or a list of them, got {shown(columns)}")
-    return tuple(map(str, names))
-
-
-def _is_text(name: Any) -> bool:
-    return isinstance(name, str) and name != ""
-
-
-def _is_number(name: Any) -> bool:
-    return isinstance(name, Integral) and not isinstance(name, bool)
 
 
 _WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)

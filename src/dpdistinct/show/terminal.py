@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 import typer
 
-from dpdistinct.cli.options import say, terminal_width
 from dpdistinct.question.parameters import Method
 from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.wording import odds, plain
 
 if TYPE_CHECKING:
+    from dpdistinct.advice.plan import GroupPlan, Plan
     from dpdistinct.question.parameters import Parameters
-    from dpdistinct.trusted.explore import Exploration, GroupPlan, Plan
+    from dpdistinct.trusted.explore import Exploration
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Prints a text. A terminal gets no word cut in two at its edge, a file or a pipe whole lines."""
+    width = terminal_width(err=err)
+    typer.echo(text if width is None else wrapped(text, width), err=err)
+
+
+def terminal_width(*, err: bool = False) -> int | None:
+    """The columns of the terminal; None where the output goes to a file or a pipe."""
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text without a word cut in two at the edge. Points of a list keep their indent.
+
+    A command stays as it is: in two lines without a backslash it could not be copied.
+
+    >>> print(wrapped("- one two three", 10))
+    - one two
+      three
+    """
+    lines = []
+    for line in text.split("\n"):
+        if re.match(" +(dpdistinct|--)", line):
+            lines.append(line)
+            continue
+        indent = " " * (len(line) - len(line.lstrip(" -")))
+        wrap = textwrap.TextWrapper(
+            width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        )
+        lines += wrap.wrap(line) or [""]
+    return "\n".join(lines)
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

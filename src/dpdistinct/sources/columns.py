@@ -11,7 +11,7 @@ from dpdistinct.question.question import Question
 
 
 class Named(Protocol):
-    """What has columns. text: what looks like a name may be a row, where a header was forgotten."""
+    """A table with named columns. text: the names come from a first line that may be data."""
 
     text: bool
     columns: list[str]

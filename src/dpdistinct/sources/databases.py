@@ -15,8 +15,9 @@ from dpdistinct.errors import FileError, InputError, ParameterError, constant_er
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.duck import only_table, quoted
-from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
-from dpdistinct.sources.streams import ArrowStream
+from dpdistinct.sources.forms import arrow_keys, check_arrow_field
+from dpdistinct.sources.source import Groups, LocalSource
+from dpdistinct.sources.streams import ArrowStream, KeyStream
 from dpdistinct.sources.values import Column, bytes_column
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -53,12 +54,10 @@ def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
         yield SqliteFile(source, path, question)
 
 
-class SqliteFile:
+class SqliteFile(LocalSource):
     """SQLite lets every value have a type of its own, so the type is what the column was declared as,
     and text for an expression.
     """
-
-    text = False
 
     def __init__(self, source: sqlite3.Connection, path: str, question: Question) -> None:
         self._source = source
@@ -76,28 +75,15 @@ class SqliteFile:
     def check(self, question: Question) -> None:
         find_columns(question, self)
 
-    def keys(self, question: Question) -> ArrowStream:
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         people, elements = chosen(question, self)
-        return _ValueKeys(self.values([*people, *elements]), len(people))
+        values, width = self.values([*people, *elements]), range(len(people) + len(elements))
+        who, what = list(width[: len(people)]), list(width[len(people) :])
+        return KeyStream(lambda: _core.key_stream(values.__arrow_c_stream__(), who, what))
 
     def values(self, names: list[str]) -> _SqliteValues:
         """These columns, as Arrow."""
         return _SqliteValues(self._source, {name: self._types[name] for name in names}, names)
-
-
-class _ValueKeys:
-    """The keys of a stream whose first columns are those of the person."""
-
-    def __init__(self, values: _SqliteValues, people: int) -> None:
-        self._values, self._people = values, people
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        width = range(self._values.width)
-        stream = self._values.__arrow_c_stream__()
-        return _core.key_stream(stream, list(width[: self._people]), list(width[self._people :]))
 
 
 class _SqliteValues:
@@ -108,7 +94,6 @@ class _SqliteValues:
         self._source, self._kinds = source, [types[name] for name in names]
         self._fields = [(name, FORMATS[types[name]]) for name in names]
         self._select = f"SELECT {forms} FROM {ROWS}"
-        self.width = len(names)
 
     def __arrow_c_schema__(self) -> Any:
         return _core.stream_schema(_core.python_stream(self._fields, lambda: None))
@@ -219,10 +204,8 @@ def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
     return _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
 
 
-class PostgreSql:
+class PostgreSql(LocalSource):
     """The result of a query, which runs when the keys are asked for."""
-
-    text = False
 
     def __init__(self, cursors: list[Any], sql: str, fields: list[tuple[str, str, str, str, bytes]]) -> None:
         """cursors: the first for the rows; by group, another one for the types of what is asked for."""
@@ -233,11 +216,11 @@ class PostgreSql:
         for name in find_columns(question, self):
             self._form(name)
 
-    def keys(self, question: Question) -> ArrowStream:
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         people, elements = chosen(question, self)
         rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
-        return ArrowKeys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
+        return arrow_keys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
 
     def values(self, names: list[str]) -> ArrowStream:
         """These columns, as Arrow. The query runs when the stream is opened."""

@@ -19,7 +19,8 @@ from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
-from dpdistinct.sources.streams import ArrowStream
+from dpdistinct.sources.source import Groups, LocalSource
+from dpdistinct.sources.streams import ArrowStream, KeyStream
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,10 +29,8 @@ KEYS = ("person", "element")
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
 
 
-class Relation:
+class Relation(LocalSource):
     """A DuckDB relation, whoever made it."""
-
-    text = False
 
     def __init__(
         self,
@@ -61,16 +60,22 @@ class Relation:
                 if question.groups.every[i] is None:
                     check_labels((label[i] for label in question.groups.labels), kind.id)
 
-    def keys(self, question: Question, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
-        """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
+        if not ordered and (unordered := self._unordered_keys(question)) is not None:
+            return unordered
         sides = self._sides(question)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        label_keys = self._label_keys(question)
-        return _RelationKeys(
-            values, [len(side) for side in sides], labels, bits, label_keys=label_keys, **self._known
-        )
+        places = iter(range(sum(map(len, sides))))
+        people, elements, labels = (list(islice(places, len(side))) for side in sides)
+        known: dict[str, Any] = {"label_keys": self._label_keys(question), **self._known}
 
-    def unordered_keys(self, question: Question) -> ArrowStream | None:
+        def open_stream() -> Any:
+            rows = values.__arrow_c_stream__()
+            return _core.key_stream(rows, people, elements, labels, groups.labels, groups.bits, **known)
+
+        return KeyStream(open_stream)
+
+    def _unordered_keys(self, question: Question) -> KeyStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
 
         Two numbers for each row are handed out faster than two texts.
@@ -81,27 +86,11 @@ class Relation:
         columns = [[quoted(name) for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
         keys = (f"hash({', '.join(side)}) AS {name}" for side, name in zip(columns, KEYS, strict=True))
-        return self._table.filter(complete).project(", ".join(keys))
+        return KeyStream(self._table.filter(complete).project(", ".join(keys)).__arrow_c_stream__)
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""
         return self._table.project(", ".join(map(quoted, names)))
-
-    @contextmanager
-    def grouped_parts(
-        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
-    ) -> Iterator[list[ArrowStream]]:
-        """The keys of people and of pairs of group and element."""
-        yield [self.keys(question, labels, bits)]
-
-    @contextmanager
-    def sorted_grouped_parts(
-        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
-    ) -> Iterator[list[ArrowStream]]:
-        """The same, by pair, sorted on disk; everybody in one group, if so asked."""
-        first = bits if question.one_group_per_person else 0
-        with sorted_on_disk(self.keys(question, labels, bits), machine, first_group=first) as keys:
-            yield [keys]
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
@@ -170,35 +159,6 @@ def _among(label: str, listed: list[str]) -> str:
     if any("\\x" in text for text in listed):  # only these can be what becomes of a text that is not UTF-8
         label = mended_sql(label)
     return f"TRY_CAST({label} AS ENUM({', '.join(map(literal, listed))}))"
-
-
-class _RelationKeys:
-    """The keys of the rows without a NULL, as an Arrow stream: person, element (or pair)."""
-
-    def __init__(
-        self,
-        values: duckdb.DuckDBPyRelation,
-        sizes: Sequence[int],
-        labels: Sequence[tuple[str, ...]],
-        bits: int,
-        **known: Any,
-    ) -> None:
-        """sizes: how many columns make the person, the element and the label, in this order.
-        known: label_keys, utf8 and threads, as the core has them.
-        """
-        places = iter(range(sum(sizes)))
-        self._values = values
-        self._places = [list(islice(places, size)) for size in sizes]
-        self._groups = labels, bits
-        self._known = known
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()  # reading the schema must not run the query
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        values = self._values.__arrow_c_stream__()
-        people, elements, groups = self._places
-        return _core.key_stream(values, people, elements, groups, *self._groups, **self._known)
 
 
 def load_duckdb() -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError
+from dpdistinct.sources.streams import KeyStream
 
 # DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/keys/values.hpp.
 DUCKDB = {
@@ -88,19 +89,7 @@ def check_arrow_field(
         raise refused_for_sql(name)
 
 
-class ArrowKeys:
-    """The keys of an open Arrow stream: which of its columns say who, and which say what; how many threads
-    hash them.
-    """
-
-    def __init__(
-        self, capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1
-    ) -> None:
-        self._capsule, self._people, self._elements = capsule, list(people), list(elements)
-        self._threads = threads
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _core.key_stream(self._capsule, self._people, self._elements, threads=self._threads)
+def arrow_keys(capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1) -> KeyStream:
+    """The keys of an open Arrow stream: which of its columns say who, and which say what."""
+    who, what = list(people), list(elements)
+    return KeyStream(lambda: _core.key_stream(capsule, who, what, threads=threads))

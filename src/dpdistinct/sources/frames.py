@@ -11,14 +11,15 @@ from dpdistinct import _core
 from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused, refused_for_sql
-from dpdistinct.sources.streams import ArrowStream
+from dpdistinct.sources.forms import arrow_keys, check_arrow_field, refused, refused_for_sql
+from dpdistinct.sources.source import Groups, LocalSource
+from dpdistinct.sources.streams import KeyStream
 from dpdistinct.sources.values import (
     UNITS,
-    KeyPairs,
     bytes_column,
     canonical,
     column_of_array,
+    key_pairs,
     text_of,
     wrong_type,
 )
@@ -109,10 +110,8 @@ def _is_arrow(dtype: Any) -> bool:
     return getattr(dtype, "storage", "pyarrow").startswith("pyarrow")
 
 
-class PandasSource:
+class PandasSource(LocalSource):
     """A pandas frame. Columns are looked at only when they are asked for."""
-
-    text = False
 
     def __init__(self, frame: Any) -> None:
         if not all(isinstance(name, str) for name in frame.columns):
@@ -125,8 +124,9 @@ class PandasSource:
         for name in find_columns(question, self):
             self._column(name, 0)
 
-    def keys(self, question: Question) -> ArrowStream:
-        return KeyPairs(*([self._column(name) for name in side] for side in chosen(question, self)))
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
+        people, elements = ([self._column(name) for name in side] for side in chosen(question, self))
+        return key_pairs(people, elements)
 
     def _column(self, name: str, rows: int | None = None) -> Any:
         return pandas_column(self._series(name).iloc[:rows], f"column {name!r}")
@@ -189,10 +189,8 @@ def _check_for_sql(series: Any, name: str) -> None:
         check_arrow_field(name, f"{UNITS[series.dtype.unit]}{series.dtype.tz}", "", "", for_sql=True)
 
 
-class ArrowSource:
+class ArrowSource(LocalSource):
     """A Polars frame, an Arrow table or stream, or anything with __arrow_c_stream__."""
-
-    text = False
 
     def __init__(self, table: Any, threads: int = 1) -> None:
         self._table, self._threads = table, threads
@@ -210,10 +208,10 @@ class ArrowSource:
         for name in find_columns(question, self):
             self._check(name)
 
-    def keys(self, question: Question) -> ArrowStream:
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         self.check(question)
         people, elements = ([self.columns.index(name) for name in side] for side in chosen(question, self))
-        return ArrowKeys(self._capsule, people, elements, self._threads)
+        return arrow_keys(self._capsule, people, elements, self._threads)
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
         """The table for DuckDB, and its columns. asked: these; else all that DuckDB can convert."""

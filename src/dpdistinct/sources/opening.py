@@ -1,25 +1,18 @@
-"""Where rows are read: one way in for every kind of input.
-
-What a value *is* follows from the column's type and from the value alone, never from the other
-rows: a reader that guesses would let one person's row change what everybody's values mean. A row
-with a NULL, or one that cannot be parsed, is left out, again by a rule for that row alone. No error
-quotes the data.
-"""
+"""One way in for every kind of input: from what the caller handed in to an open source."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import FileError, ParameterError, file_name, shown, without_context
-from dpdistinct.question.group_lists import GroupList
-from dpdistinct.question.layout import BY_NAME
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import find_columns, refuse_twins
 from dpdistinct.sources.files import (
     CSV_SUFFIXES,
@@ -30,7 +23,7 @@ from dpdistinct.sources.files import (
     refuse_ending,
     suffix_of,
 )
-from dpdistinct.sources.streams import ArrowStream
+from dpdistinct.sources.source import Source
 
 if TYPE_CHECKING:
     from dpdistinct.sources.duck import Relation
@@ -43,77 +36,38 @@ HELP = (
 )
 
 
-class Source(Protocol):
-    """A table that is open. Its rows leave it only as keys."""
-
-    def check(self, question: Question) -> None:
-        """Refuses a question that the table cannot answer, as far as the schema tells."""
-        ...
-
-    def keys(self, question: Question) -> ArrowStream:
-        """The keys of the rows without a NULL: person, element."""
-        ...
-
-
-@runtime_checkable
-class Unordered(Protocol):
-    """A source whose engine has a hash of its own."""
-
-    def unordered_keys(self, question: Question) -> ArrowStream | None:
-        """Keys that are equal for equal values, in an order of the engine's own; None if it has none."""
-        ...
-
-
-@runtime_checkable
-class Cluster(Protocol):
-    """A source on several machines, whose keys come in parts: streams one after the other."""
-
-    def pairs(self, question: Question, machine: Machine) -> AbstractContextManager[Any]:
-        """All keys, if the memory of this machine holds the distinct ones."""
-        ...
-
-    def sorted_keys(self, question: Question) -> AbstractContextManager[Any]:
-        """All keys, by element."""
-        ...
-
-
 @contextmanager
 def open_source(
     data: Any,
     question: Question,
+    reading: Reading,
     machine: Machine,
-    engine: str = "duckdb",
     progress: Callable[[str], None] = lambda step: None,
 ) -> Iterator[Source]:
-    """The table that `data` names, for as long as the context lasts. No row is read yet.
-
-    engine: "spark" for files that Spark is to read.
-    """
-    if engine not in ("duckdb", "spark"):
-        raise ParameterError(f"engine must be duckdb or spark, got {shown(engine)}")
+    """The table that `data` names, for as long as the context lasts. No row is read yet."""
     with without_context():
-        if engine == "spark":
-            yield _open_on_spark(data, question, machine, progress)
+        if machine.engine == "spark":
+            yield _open_on_spark(data, question, reading, machine, progress)
             return
         if isinstance(data, str | os.PathLike):
             places = [os.fspath(data)]
         elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
             places = [os.fspath(place) for place in data]
         else:
-            with _open_object(data, question, machine) as source:
+            with _open_object(data, question, reading, machine) as source:
                 yield source
             return
-        with _open_places(places, question, machine) as source:
+        with _open_places(places, question, reading, machine) as source:
             yield source
 
 
 def _open_on_spark(
-    data: list[str], question: Question, machine: Machine, progress: Callable[[str], None]
+    data: Any, question: Question, reading: Reading, machine: Machine, progress: Callable[[str], None]
 ) -> Source:
     from dpdistinct.sources.spark.session import open_files
     from dpdistinct.sources.spark.source import SparkSource
 
-    if question.encoding != "utf-8" or question.columns or question.layout != BY_NAME:
+    if reading != BY_NAME:
         raise ParameterError(
             "encoding, columns, format, delimiter, comment, header and quotes are for engine duckdb"
         )
@@ -123,32 +77,34 @@ def _open_on_spark(
 
 
 @contextmanager
-def _open_places(places: list[str], question: Question, machine: Machine) -> Iterator[Source]:
+def _open_places(
+    places: list[str], question: Question, reading: Reading, machine: Machine
+) -> Iterator[Source]:
     if places[0].startswith(DATABASE_URLS):
         from dpdistinct.sources.databases import postgresql
 
         if len(places) > 1:
             raise ParameterError("give one database at a time")
-        _refuse_file_options(question)
+        _refuse_file_options(reading)
         with postgresql(places[0], question) as database, _grouped(database, question, machine) as ready:
             yield ready
         return
     for place in places:
         refuse_elsewhere(place)
     paths = [path for place in places for path in files_of(place)]
-    suffix = kind_of(paths, question)
-    if question.layout.for_csv and suffix not in CSV_SUFFIXES:
+    suffix = kind_of(paths, reading)
+    if reading.for_csv and suffix not in CSV_SUFFIXES:
         raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
-    if question.encoding != "utf-8" and suffix not in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
+    if reading.encoding != "utf-8" and suffix not in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
         raise ParameterError("encoding is for text files: CSV, TSV and JSON lines")
     for_sql = suffix in JSON_LINES_SUFFIXES and question.sql is not None
-    if question.columns and question.layout.header and not for_sql:
+    if reading.columns and reading.header and not for_sql:
         raise ParameterError(
             "columns are named for JSON lines with sql and for files without a header; "
             "every other input knows its own"
         )
     if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
-        with _open_text(paths, suffix, question, machine) as source:
+        with _open_text(paths, suffix, question, reading, machine) as source:
             yield source
     elif suffix == ".parquet":
         from dpdistinct.sources.duck import Relation, check_select, connect, run_select
@@ -174,26 +130,23 @@ def _open_places(places: list[str], question: Question, machine: Machine) -> Ite
 
 
 @contextmanager
-def _open_text(paths: list[str], suffix: str, question: Question, machine: Machine) -> Iterator[Source]:
+def _open_text(
+    paths: list[str], suffix: str, question: Question, reading: Reading, machine: Machine
+) -> Iterator[Source]:
     from dpdistinct.sources.text.files import TextSource
 
-    no_header = suffix in JSON_LINES_SUFFIXES or not question.layout.header
-    if question.sql is not None and no_header and not question.columns:
+    no_header = suffix in JSON_LINES_SUFFIXES or not reading.header
+    if question.sql is not None and no_header and not reading.columns:
         raise ParameterError(
             "columns must be named for sql over JSON lines and files without a header: "
             "columns=['user', 'url'], or --column user --column url"
         )
-    files = text_files(paths, suffix, question, machine)
+    files = text_files(paths, suffix, reading, machine)
     source = TextSource(files)
-    if question.sql is None and not question.group_by:
+    if question.sql is None and question.groups != "unknown":
         yield source
         return
-    if question.sql is None and isinstance(question.groups, GroupList):
-        from dpdistinct.sources.text.groups import GroupedText
-
-        yield GroupedText(files)
-        return
-    columns = list(question.columns) or files.columns
+    columns = list(reading.columns) or files.columns
     if question.sql is None:
         columns = list(dict.fromkeys(source.find(question)))
         refuse_twins(columns)
@@ -202,19 +155,13 @@ def _open_text(paths: list[str], suffix: str, question: Question, machine: Machi
         yield selected
 
 
-def text_files(paths: list[str], suffix: str, question: Question, machine: Machine) -> CsvFiles | JsonLines:
+def text_files(paths: list[str], suffix: str, reading: Reading, machine: Machine) -> CsvFiles | JsonLines:
     """Files of text; only their headers are read."""
     from dpdistinct.sources.text.files import CsvFiles, JsonLines
 
     if suffix in JSON_LINES_SUFFIXES:
-        return JsonLines(paths, encoding=question.encoding, threads=machine.threads)
-    return CsvFiles(
-        paths,
-        encoding=question.encoding,
-        threads=machine.threads,
-        layout=question.layout,
-        names=list(question.columns),
-    )
+        return JsonLines(paths, reading, threads=machine.threads)
+    return CsvFiles(paths, reading, threads=machine.threads, first="\t" if suffix == ".tsv" else ",")
 
 
 @contextmanager
@@ -261,9 +208,9 @@ def _open_database_file(path: str, question: Question, machine: Machine) -> Iter
 
 
 @contextmanager
-def _open_object(data: Any, question: Question, machine: Machine) -> Iterator[Source]:
+def _open_object(data: Any, question: Question, reading: Reading, machine: Machine) -> Iterator[Source]:
     module = type(data).__module__.partition(".")[0]
-    _refuse_file_options(question)
+    _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
         from dpdistinct.sources.duck import Relation, check_select, query_errors
 
@@ -307,15 +254,15 @@ def _open_object(data: Any, question: Question, machine: Machine) -> Iterator[So
         yield source
 
 
-def _refuse_file_options(question: Question) -> None:
-    if question.encoding != "utf-8" or question.columns or question.layout != BY_NAME:
+def _refuse_file_options(reading: Reading) -> None:
+    if reading != BY_NAME:
         raise ParameterError("encoding, columns, format, delimiter, comment, header and quotes are for files")
 
 
-def kind_of(paths: list[str], question: Question) -> str:
+def kind_of(paths: list[str], reading: Reading) -> str:
     """The ending that tells the kind of all files; or the format that was given, as an ending."""
-    if question.layout.format is not None:
-        return f".{question.layout.format}"
+    if reading.format is not None:
+        return f".{reading.format}"
     suffix = suffix_of(paths[0])
     if any(suffix_of(path) != suffix for path in paths):
         raise FileError("the files must be of one kind")

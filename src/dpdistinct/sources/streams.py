@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
@@ -13,6 +14,22 @@ class ArrowStream(Protocol):
     """Anything that hands out record batches through the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+@dataclass(frozen=True)
+class KeyStream:
+    """The keys of the rows without a NULL: person, then element (or group and element).
+
+    Every call of __arrow_c_stream__ reads the rows anew, if they can be read more than once.
+    """
+
+    _open: Callable[[], Any]
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.key_schema()  # reading the schema must not run the query
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._open()
 
 
 Result = TypeVar("Result")

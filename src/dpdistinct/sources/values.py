@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, ParameterError
-from dpdistinct.sources.streams import read_stream
+from dpdistinct.sources.streams import KeyStream, read_stream
 
 EPOCH = datetime.datetime(1970, 1, 1)
 ZONES = {"datetime", "zoneinfo", "pytz", "dateutil", "pandas"}  # where time zones come from
@@ -243,17 +243,11 @@ def side_keys(side: int, columns: Sequence[Any]) -> tuple[NDArray[np.uint64], ND
     return keys, complete
 
 
-class KeyPairs:
-    """The keys of a table whose columns are arrays, as an Arrow stream: person, element."""
+def key_pairs(people: Sequence[Any], elements: Sequence[Any]) -> KeyStream:
+    """The keys of a table whose columns are arrays."""
 
-    def __init__(self, people: Sequence[Any], elements: Sequence[Any]) -> None:
-        self._sides = people, elements
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        (person, who), (element, what) = (side_keys(side, self._sides[side]) for side in (0, 1))
+    def open_stream() -> Any:
+        (person, who), (element, what) = (side_keys(side, (people, elements)[side]) for side in (0, 1))
         complete = (who & what).view(np.bool_)
         kept = [keys if complete.all() else keys[complete] for keys in (person, element)]
         return stream_of(
@@ -262,6 +256,8 @@ class KeyPairs:
                 for name, keys in zip(("person", "element"), kept, strict=True)
             ]
         )
+
+    return KeyStream(open_stream)
 
 
 def wrong_type(name: str) -> ColumnError:

@@ -15,9 +15,11 @@ from typing import Any
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError, file_name, without_context
 from dpdistinct.graph.contributions import Contributions
-from dpdistinct.question.layout import Format, Layout
-from dpdistinct.question.machine import Machine, Path, check_resources
-from dpdistinct.question.question import Columns, Question, check_query
+from dpdistinct.graph.reading import contributions_of
+from dpdistinct.question.columns import Columns
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
+from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.duck import Relation, connect
 from dpdistinct.sources.files import (
@@ -30,6 +32,7 @@ from dpdistinct.sources.files import (
 )
 from dpdistinct.sources.frames import ArrowSource, PandasSource
 from dpdistinct.sources.opening import kind_of, open_source, text_files
+from dpdistinct.sources.source import Source
 from dpdistinct.sources.spark.source import SparkSource
 from dpdistinct.sources.text.files import CsvFiles, JsonLines, TextSource, TextStream
 from dpdistinct.trusted.check_result import Check
@@ -38,108 +41,95 @@ from dpdistinct.trusted.rows import Found, Rows, Sides
 
 
 def check(
-    data: Any,
-    *,
-    person: Columns | None = None,
-    element: Columns | None = None,
-    sql: str | None = None,
-    columns: Columns | None = None,
-    encoding: str | None = None,
-    format: Format | None = None,
-    delimiter: str | None = None,
-    comment: str | None = None,
-    header: bool = True,
-    quotes: bool = True,
-    memory_limit: str | None = None,
-    temp_directory: Path | None = None,
-    threads: int | None = None,
+    data: Any, *, person: Columns | None = None, element: Columns | None = None, sql: str | None = None
 ) -> Check:
     """What the table holds, what would be left out of it and why. NOT private: for trusted eyes only.
 
     Columns, encoding and delimiter; rows that would be left out; ids that are blank, that differ in
     case or spaces alone, or that hold bytes that are no UTF-8; people, elements and pairs; and the
-    command that counts them. Without person and element it shows the columns to choose from. All
-    parameters are as for `read`; what is not given is suggested by the first lines of the file.
+    command that counts them. Without person and element it shows the columns to choose from. How a file
+    is written is suggested by its first lines; where you know it, say so: `table(...).check(...)`.
 
     >>> import duckdb
     >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
     >>> check(visits, person="who", element="page").rows  # exact: NOT private
     5000
     """
+    question = Question.of({"person": person, "element": element, "sql": sql})
+    return check_table(data, question, BY_NAME, Machine(), encoding_given=False)
+
+
+def check_table(
+    data: Any, question: Question, reading: Reading, machine: Machine, *, encoding_given: bool = True
+) -> Check:
+    """The same, with all that the caller knows. encoding_given: False if it may be suggested, too."""
     if isinstance(data, Contributions):
         raise ParameterError("data must be the table itself; Contributions have been read already")
-    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    asked = check_query(
-        person="person" if person is None else person,
-        element="element" if element is None else element,
-        sql=sql,
-        columns=columns,
-        encoding=encoding or "utf-8",
-        format=format,
-        delimiter=delimiter,
-        comment=comment,
-        header=header,
-        quotes=quotes,
-    )
-    sides = [() if person is None else asked.person, () if element is None else asked.element]
     paths = paths_of(data)
     with without_context():
-        question, found = asked, None
+        found, better = None, reading
         if paths is not None:
-            question = replace(asked, layout=_with_format(paths, asked.layout))
-            suffix = kind_of(paths, question)
-            if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES and sql is None:
-                question, found = _check_text(paths, suffix, question, sides, machine, encoding)
+            better = _with_format(paths, reading)
+            suffix = kind_of(paths, better)
+            if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES and question.sql is None:
+                better, found = _check_text(
+                    paths, suffix, question, better, machine, encoding_given=encoding_given
+                )
         if found is None:
-            found = _check_table(data, question, sides, machine)
+            found = _check_table(data, question, better, machine)
     suggested = {
-        name: value for name, value in _options(question).items() if _options(asked).get(name) != value
+        name: value for name, value in better.identity().items() if reading.changed().get(name) != value
     }
-    remarks = [_suggestion(name, value) for name, value in suggested.items()]
-    command = _command(data, question, sides, encoding=found.pop("likely", question.encoding))
+    remarks = [_suggestion(name, value) for name, value in suggested.items() if name != "columns"]
+    likely = found.pop("likely", better.encoding)
+    command = _command(data, question, replace(better, encoding=likely))
     return Check(**found | {"remarks": remarks + found["remarks"], "command": command})
 
 
-def _with_format(paths: list[str], layout: Layout) -> Layout:
+def _with_format(paths: list[str], reading: Reading) -> Reading:
     known = {*CSV_SUFFIXES, *JSON_LINES_SUFFIXES, *DATABASE_SUFFIXES, ".parquet", ".json"}
-    if layout.format is not None or suffix_of(paths[0]) in known:
-        return layout
+    if reading.format is not None or suffix_of(paths[0]) in known:
+        return reading
     refuse_ending(paths[0])
-    return replace(layout, format=look_at_format(paths[0]))
+    return replace(reading, format=look_at_format(paths[0]))
 
 
 # Text files
 
 
 def _check_text(
-    paths: list[str], suffix: str, question: Question, sides: Sides, machine: Machine, encoding: str | None
-) -> tuple[Question, Found]:
-    """The question as it should be asked, and what was found."""
+    paths: list[str],
+    suffix: str,
+    question: Question,
+    reading: Reading,
+    machine: Machine,
+    *,
+    encoding_given: bool,
+) -> tuple[Reading, Found]:
+    """How the files should be read, and what was found."""
     looks = look_at_bytes(paths)
     if not looks.is_text:
         raise FileError(
             f"{file_name(paths[0])} does not look like text; if it is packed, a spreadsheet or of another "
             "program, unpack it or save the rows as CSV first"
         )
-    if encoding is None and looks.looks_like == "utf-16":
-        question = replace(question, encoding="utf-16")
+    if not encoding_given and looks.looks_like == "utf-16":
+        reading = replace(reading, encoding="utf-16")
     if suffix in CSV_SUFFIXES:
-        names = [name for side in sides for name in side]
-        first = "\t" if suffix == ".tsv" else ","
-        question = replace(
-            question, layout=look_at_layout(paths[0], question.layout, question.encoding, names, first)
-        )
+        names = [*question.person, *question.element]
+        reading = look_at_layout(paths[0], reading, names, "\t" if suffix == ".tsv" else ",")
     try:
-        files = text_files(paths, suffix, question, machine)
+        files = text_files(paths, suffix, reading, machine)
     except InputError:  # the header is not UTF-8
-        if encoding is not None or looks.looks_like == question.encoding:
+        if encoding_given or looks.looks_like == reading.encoding:
             raise
-        question = replace(question, encoding=looks.looks_like)
-        files = text_files(paths, suffix, question, machine)
-    found = _read_text(files, question, sides, machine, looks)
+        reading = replace(reading, encoding=looks.looks_like)
+        files = text_files(paths, suffix, reading, machine)
+    found = _read_text(files, question, reading, machine, looks)
     if isinstance(files, JsonLines):
-        _name(found, [*files.columns, *look_at_names(paths[0], question.encoding)], sides)
-    return question, found
+        names = [*files.columns, *look_at_names(paths[0], reading.encoding)]
+        _name(found, names, [question.person, question.element])
+    return reading, found
 
 
 def _name(found: Found, names: list[str], sides: Sides) -> None:
@@ -153,9 +143,9 @@ def _name(found: Found, names: list[str], sides: Sides) -> None:
 
 
 def _read_text(
-    files: CsvFiles | JsonLines, question: Question, sides: Sides, machine: Machine, looks: Bytes
+    files: CsvFiles | JsonLines, question: Question, reading: Reading, machine: Machine, looks: Bytes
 ) -> Found:
-    source = TextSource(files)
+    source, sides = TextSource(files), (question.person, question.element)
     found = [[_named(source.find_name, name, files.columns) for name in side] for side in sides]
     names = list(dict.fromkeys(name for side in found for name in side)) or files.columns[:1] or ["1"]
     by_reader = _core.LeftOut()
@@ -167,7 +157,7 @@ def _read_text(
         few = f"{fields} <= {last}"
     with connect(machine) as connection:
         rows = Rows(connection, stream, found, few=few, fields=fields)
-        wrong = looks.wrong > 0 and question.encoding == "utf-8"
+        wrong = looks.wrong > 0 and reading.encoding == "utf-8"
         result = rows.found(wrong=wrong)
         widths = rows.widths()
     before = {
@@ -180,19 +170,19 @@ def _read_text(
     result["left_out"] = before | result["left_out"]
     result["rows"] += sum(before.values())
     result["kind"] = "JSON lines"
-    result["layout"] = {"encoding": question.encoding}
+    result["layout"] = {"encoding": reading.encoding}
     columns = list(files.columns)
     remarks = []
     if isinstance(files, CsvFiles):
         result["kind"] = "TSV" if files.delimiter == "\t" else "CSV"
         result["layout"] |= {
             "delimiter": files.delimiter,
-            "header": "yes" if question.layout.header else "no",
+            "header": "yes" if reading.header else "no",
         }
         width = len(columns)
         if files.numbered:
             width = max(widths, key=lambda count: widths[count], default=0)
-            columns += [str(i + 1) for i in range(width) if not question.columns]
+            columns += [str(i + 1) for i in range(width) if not reading.columns]
         others = sum(count for fields_, count in widths.items() if fields_ != width)
         if others:
             remarks.append(
@@ -202,10 +192,10 @@ def _read_text(
         if by_reader.open_quotes:
             remarks.append("A quote is never closed. Use --no-quotes if the file does not quote fields.")
     result["columns"] = dict.fromkeys(columns, "text")
-    if looks.wrong and question.encoding == "utf-8":
+    if looks.wrong and reading.encoding == "utf-8":
         remarks.insert(0, _about_bytes(result, looks))
         result["likely"] = looks.looks_like
-    counts = _counts(source, question) if all(found) else {}
+    counts = _counts(source, question, machine) if all(found) else {}
     return result | counts | {"remarks": remarks}
 
 
@@ -222,8 +212,9 @@ def _about_bytes(result: Found, looks: Bytes) -> str:
 # Every other table
 
 
-def _check_table(data: Any, question: Question, sides: Sides, machine: Machine) -> Found:
-    with open_source(data, question, machine) as source:
+def _check_table(data: Any, question: Question, reading: Reading, machine: Machine) -> Found:
+    sides = (question.person, question.element)
+    with open_source(data, question, reading, machine) as source:
         if isinstance(source, SparkSource):
             raise ParameterError("data must be a table of this machine; check a sample of the DataFrame")
         table: Any = source
@@ -249,13 +240,14 @@ def _check_table(data: Any, question: Question, sides: Sides, machine: Machine) 
             if all(found):
                 # A stream may open only once; DuckDB has its rows by now.
                 once = isinstance(table, ArrowSource)
-                result |= _counts(Relation(connection.table("kept")) if once else table, asked)
-    kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, question) else "a database"
+                counted = Relation(connection.table("kept")) if once else table
+                result |= _counts(counted, asked, machine)
+    kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, reading) else "a database"
     return result | {"kind": kind, "columns": kinds, "layout": {}, "remarks": []}
 
 
-def _is_parquet(data: Any, question: Question) -> bool:
-    return kind_of(paths_of(data) or [""], question) == ".parquet"
+def _is_parquet(data: Any, reading: Reading) -> bool:
+    return kind_of(paths_of(data) or [""], reading) == ".parquet"
 
 
 def _kinds(table: Any, data: Any) -> dict[str, str]:
@@ -272,8 +264,8 @@ def _kinds(table: Any, data: Any) -> dict[str, str]:
     return dict.fromkeys(table.columns, "")
 
 
-def _counts(source: Any, question: Question) -> Found:
-    contributions = Contributions.from_keys(source.keys(question))
+def _counts(source: Source, question: Question, machine: Machine) -> Found:
+    contributions = contributions_of(source, question, machine)
     return {
         "people": contributions.people,
         "elements": contributions.elements,
@@ -294,11 +286,6 @@ def _named(find: Any, name: str, columns: list[str]) -> str:
 # What to do
 
 
-def _options(question: Question) -> dict[str, Any]:
-    encoding = {} if question.encoding == "utf-8" else {"encoding": question.encoding}
-    return question.layout.identity() | encoding
-
-
 def _suggestion(name: str, value: Any) -> str:
     return {
         "format": f"The ending of the name does not tell the format. Use --format {value}.",
@@ -313,9 +300,8 @@ def _typed(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else delimiter
 
 
-def _command(data: Any, question: Question, sides: Sides, *, encoding: str) -> str:
-    options = _options(replace(question, encoding=encoding))
-    names = [list(side) or ["COLUMN"] for side in sides]
+def _command(data: Any, question: Question, reading: Reading) -> str:
+    names = [list(side) or ["COLUMN"] for side in (question.person, question.element)]
     places = data if isinstance(data, list | tuple) else [data]
     if not all(isinstance(place, str | os.PathLike) for place in places):
         people, elements = (side[0] if len(side) == 1 else side for side in names)
@@ -324,10 +310,10 @@ def _command(data: Any, question: Question, sides: Sides, *, encoding: str) -> s
     words = ["dpdistinct", "count", *map(os.fspath, places)]
     for option, side in zip(("--person", "--element"), names, strict=True):
         words += [word for name in side for word in (option, name)]
-    for name in question.columns:
+    for name in reading.columns:
         words += ["--column", name]
     if question.sql is not None:
         words += ["--sql", question.sql]
-    for name, value in options.items():
+    for name, value in replace(reading, columns=()).identity().items():
         words += [f"--no-{name}"] if value is False else [f"--{name}", _typed(str(value))]
     return shlex.join(words)

@@ -1,141 +1,40 @@
-"""What to expect: from public parameters alone (plan), or from the data itself (explore).
+"""What the data hold, and how each mechanism would do on them. NOT private: for trusted eyes only.
 
-`explore` is for the trusted side only. Everything it returns is exact or simulated from exact
-numbers, and NOT private.
+Everything here is exact, or simulated from exact numbers.
 """
 
 from __future__ import annotations
 
 import html
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import get_args
+from statistics import median
+from typing import Any, get_args
 
 import numpy as np
 
-from dpdistinct.errors import ParameterError, shown
+from dpdistinct.advice.plan import plan
+from dpdistinct.asking import Progress, parameters_of, silent
+from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
-from dpdistinct.mechanisms.joint import STEPS, joint_margin
-from dpdistinct.mechanisms.margins import GROUP_SHARE, TOGETHER, group_margin, total_margin
-from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
+from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.graph.reading import contributions_of, curve_of, read_groups
+from dpdistinct.grouped_release import release_groups
+from dpdistinct.mechanisms.by_group import GroupParameters
+from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
 from dpdistinct.mechanisms.single import Answer, run_mechanism
-from dpdistinct.question.group_lists import MAX_GROUPS
-from dpdistinct.question.parameters import MAX_BOUND, Mechanism, Method, Number, Parameters, check_parameters
-from dpdistinct.reading import curve_of
+from dpdistinct.question.group_lists import Value
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.parameters import Mechanism, Method, Number, Parameters, check_parameters
+from dpdistinct.question.question import Question, check_columns
+from dpdistinct.question.reading import Reading
+from dpdistinct.sources.opening import open_source
 
 OwnMechanism = Callable[[Curve, Parameters, Sampler], Answer]
 NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
-BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The noise at one limit per person, for a mechanism that spends `epsilon` on the count."""
-
-    bound: int  # the limit: how many elements one person may account for
-    noise: float  # scale: the noise is within this of zero about two times in three
-    margin: int  # what is subtracted for the lower bound
-    chosen_margin: int  # the same when "joint" has chosen the bound
-
-
-@dataclass(frozen=True)
-class GroupPlan:
-    """The noise of every group at one limit per person, for a release that spends `epsilon` in all."""
-
-    bound: int  # the limit: how many pairs of group and element one person may account for
-    noise: float  # scale, in each group, once the limit was chosen privately
-    fixed_margin: int  # what is subtracted in each group if the limit is given, and all of epsilon counts
-    margin: int  # the same if the limit is chosen
-    total_margin: int  # what is subtracted from the total of all groups, if the limit is chosen
-
-
-def plan(*, epsilon: Number = 1.0, beta: Number = 0.05, bounds: Sequence[int] = BOUNDS) -> list[Plan]:
-    """What to expect of an answer: noise and margin for each limit per person. Needs no data, costs nothing.
-
-    epsilon, beta: as for count_distinct. bounds: the limits, that is how many elements one person may account
-    for. An answer is about `chosen_margin` too low, and what people hold above the limit is lost on top.
-
-    >>> [row] = plan(epsilon=1, bounds=[10])
-    >>> row.noise, row.margin, row.chosen_margin
-    (10.0, 23, 24)
-    """
-    epsilon, beta = _checked(epsilon, beta, bounds)
-    return [
-        Plan(
-            bound=bound,
-            noise=noise_scale(bound, epsilon),
-            margin=laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta),
-            chosen_margin=chosen_margin(epsilon=epsilon, beta=beta, bound=bound),
-        )
-        for bound in bounds
-    ]
-
-
-def plan_groups(
-    *, groups: int, epsilon: Number = 1.0, beta: Number = 0.05, bounds: Sequence[int] = BOUNDS
-) -> list[GroupPlan]:
-    """What to expect of a count by group: noise and margins for each limit per person. Costs nothing.
-
-    groups: how many the public list has. epsilon, beta, bounds: as for plan. A group with fewer
-    elements than its margin is "too small". The limit holds for all groups of a person together. With
-    one_group_per_person each group chooses a limit of its own, which makes margins a third larger.
-
-    >>> [row] = plan_groups(groups=12, bounds=[10])
-    >>> row.noise, row.fixed_margin, row.margin, row.total_margin
-    (12.5, 49, 61, 218)
-    """
-    if type(groups) is not int or not 2 <= groups <= MAX_GROUPS:
-        raise ParameterError(f"groups must be how many there are, 2 to {MAX_GROUPS:,}, got {shown(groups)}")
-    epsilon, beta = _checked(epsilon, beta, bounds)
-    rest = (1 - GROUP_SHARE) * epsilon
-    plans = []
-    for bound in bounds:
-        noise = noise_scale(bound, rest)
-        plans.append(
-            GroupPlan(
-                bound=bound,
-                noise=noise,
-                fixed_margin=group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups),
-                margin=group_margin(bound=bound, epsilon=rest, beta=beta, groups=groups),
-                total_margin=total_margin(scales=((noise, groups),), beta=(1 - TOGETHER) * beta),
-            )
-        )
-    return plans
-
-
-def _checked(epsilon: Number, beta: Number, bounds: Sequence[int]) -> tuple[Fraction, Fraction]:
-    parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None
-    )
-    if not isinstance(bounds, list | tuple | range) or not all(
-        type(bound) is int and 1 <= bound <= MAX_BOUND for bound in bounds
-    ):
-        raise ParameterError("bounds must be a list of integers, and each bound must lie in [1, 2**31]")
-    return parameters.epsilon, parameters.beta
-
-
-def chosen_margin(*, epsilon: Fraction, beta: Fraction, bound: int) -> int:
-    """The margin when "joint" has chosen this bound: its lower bound is at most so far below the estimate."""
-    return math.ceil(Fraction(joint_margin("lower_bound", epsilon, beta) * bound, STEPS)) - 1
-
-
-def epsilon_for(*, margin: int, bound: int, beta: Fraction) -> Fraction | None:
-    """The least epsilon, to a thousandth, for a margin of at most `margin` with "joint"; or None."""
-    low, high = 1, 1_000_000  # thousandths
-
-    def enough(thousandths: int) -> bool:
-        return chosen_margin(epsilon=Fraction(thousandths, 1000), beta=beta, bound=bound) <= margin
-
-    if not enough(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return Fraction(low, 1000)
 
 
 @dataclass(frozen=True)
@@ -229,7 +128,7 @@ def explore(
     epsilon: Number = 1.0,
     beta: Number = 0.05,
     releases: int = 100,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = silent,
     mechanisms: Mapping[str, OwnMechanism] | None = None,
 ) -> Exploration:
     """The curves, what each bound costs, and how each mechanism would do. NOT private.
@@ -309,3 +208,62 @@ def _expect(
         holds=float((lower <= truth).mean()),
         bound=float(np.median(bounds)) if bounds else None,
     )
+
+
+def explore_table(
+    data: Any, question: Question, reading: Reading, machine: Machine, *, progress: Progress = silent
+) -> Exploration:
+    """The same of a table that is not read yet."""
+    parameters = question.parameters
+    check_columns(question)
+    with open_source(data, question, reading, machine) as source:
+        contributions = contributions_of(source, question, machine)
+    return explore(contributions, epsilon=parameters.epsilon, beta=parameters.beta, progress=progress)
+
+
+@dataclass(frozen=True)
+class ExploredGroup:
+    """NOT private: a group, how many distinct elements it has, and what releases would say (medians)."""
+
+    group: Value | tuple[Value, ...]
+    elements: int
+    lower_bound: float
+    estimate: float
+
+
+def explore_groups(
+    data: Any, question: Question, reading: Reading, machine: Machine, *, releases: int = 25
+) -> list[ExploredGroup]:
+    """The true counts by group and what a release would look like. NOT private."""
+    parameters = parameters_of(question)
+    assert isinstance(parameters, GroupParameters)  # the question has groups
+    check_columns(question)
+    with open_source(data, question, reading, machine) as source:
+        source.check(question)
+        table, names = read_groups(source, question, question.method, parameters.bounds, machine)
+    curve = table if isinstance(table, GroupedCurve) else grouped_greedy_curve(table, parameters.bounds)
+    truth = dict(zip(names, curve.truth().tolist(), strict=True))
+    drawn: dict[Any, list[tuple[int, int]]] = {name: [] for name in names}
+    for _ in range(releases):
+        release = release_groups(table, parameters, groups=names, group_by=question.group_by)
+        for row in release.rows:
+            drawn[row.group].append((row.lower_bound, row.estimate))
+    shown = {name: rows for name, rows in drawn.items() if rows}  # of unknown groups only the large ones are
+    return [
+        ExploredGroup(name, truth[name], *(float(median(column)) for column in zip(*rows, strict=True)))
+        for name, rows in shown.items()
+    ]
+
+
+def some_labels(
+    data: Any, question: Question, reading: Reading, machine: Machine, *, most: int = 8
+) -> list[str]:
+    """A few labels that occur, as the table writes them; none where the column has no labels. NOT private."""
+    asked = replace(question, groups="unknown", every=None, one_group_per_person=False)
+    with open_source(data, asked, reading, machine) as source:
+        try:
+            source.check(asked)
+        except ParameterError:  # a timestamp has a label only with every
+            return []
+        labels = source.group_labels(asked)
+    return sorted(" ".join(label) for label in labels)[:most]

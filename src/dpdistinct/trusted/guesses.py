@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, replace
 
 from dpdistinct.errors import FileError, file_name
-from dpdistinct.question.layout import WHITESPACE, Format, Layout, fields_of
+from dpdistinct.question.reading import WHITESPACE, Format, Reading
 from dpdistinct.sources.text.blocks import blocks_of, reading
-from dpdistinct.sources.text.headers import UTF8_MARK, UTF16_MARKS, delimiter_of
+from dpdistinct.sources.text.headers import UTF8_MARK, UTF16_MARKS, delimiter_of, fields_of
 
 SAMPLE_LINES = 200
 DELIMITERS = (",", ";", "\t", "|", "::", WHITESPACE)
@@ -74,12 +74,12 @@ def look_at_format(path: str) -> Format:
     return "jsonl" if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{") else "csv"
 
 
-def look_at_layout(path: str, layout: Layout, encoding: str, asked: list[str], first: str) -> Layout:
+def look_at_layout(path: str, layout: Reading, asked: list[str], first: str) -> Reading:
     """The layout with what its first lines suggest for all that was not given.
 
     asked: the columns in question; first: the delimiter that the name suggests.
     """
-    lines = _first_lines(path, encoding)
+    lines = _first_lines(path, layout.encoding)
     is_header = bool(asked) and bool(lines) and all(name.lower() in lines[0].lower() for name in asked)
     if layout.comment is None and lines and not is_header:
         found = next((prefix for prefix in COMMENTS if lines[0].startswith(prefix)), None)
@@ -128,11 +128,11 @@ def _first_lines(path: str, encoding: str) -> list[str]:
     return lines[:SAMPLE_LINES]
 
 
-def _width(row: str, delimiter: str, layout: Layout) -> int:
+def _width(row: str, delimiter: str, layout: Reading) -> int:
     return len(fields_of(row, delimiter, quotes=layout.quotes) or [])
 
 
-def _fits(rows: list[str], delimiter: str, layout: Layout) -> bool:
+def _fits(rows: list[str], delimiter: str, layout: Reading) -> bool:
     """Whether nearly all rows have as many fields as the first one, and several."""
     widths = [_width(row, delimiter, layout) for row in rows]
     return widths[0] > 1 and widths.count(widths[0]) >= 0.9 * len(rows)

@@ -7,7 +7,7 @@ the JVM. The driver streams them through the core, which keeps one counter for e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.forms import SPARK, refused
 from dpdistinct.sources.labels import spark_label
+from dpdistinct.sources.source import Groups
 from dpdistinct.sources.spark.keys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
 from dpdistinct.sources.spark.session import functions_of, is_connect, quiet
 from dpdistinct.sources.streams import ArrowStream
@@ -33,6 +34,9 @@ UNRESOLVED = "Spark could not select the columns; does a df.select of them work 
 
 class SparkSource:
     """A Spark DataFrame. text: its files have no schema, so that what looks like a name may be a row."""
+
+    is_cluster = True
+    exact_names = False
 
     def __init__(
         self,
@@ -56,27 +60,30 @@ class SparkSource:
 
     def check(self, question: Question) -> None:
         labels = question.groups.labels if isinstance(question.groups, GroupList) else []
-        self._keys(question, labels)
-
-    def keys(self, question: Question) -> ArrowStream:
-        raise NotImplementedError("on a cluster the keys come sorted, in parts")
+        self._keys(question, Groups(labels))
 
     @contextmanager
-    def sorted_keys(self, question: Question) -> Iterator[Any]:
-        """The keys by element, as streams one after the other."""
-        keys = self._keys(question)
-        with without_context(), quiet(self._df.sparkSession), self._transfer.sorted(keys) as parts:
-            yield parts
-
-    @contextmanager
-    def pairs(
-        self, question: Question, machine: Machine, labels: Sequence[tuple[str, ...]] = (), bits: int = 0
-    ) -> Iterator[Any]:
-        """The pairs, if the driver's memory holds the distinct ones; "greedy" has no such limit."""
+    def keys(
+        self, question: Question, groups: Groups, machine: Machine, *, ordered: bool = True
+    ) -> Iterator[Iterable[ArrowStream]]:
+        """If the driver's memory holds the distinct pairs; "greedy" has no such limit."""
         limit = machine.memory_limit or DEFAULT_MEMORY_LIMIT
-        keys = self._keys(question, labels, bits)
-        with without_context(), quiet(self._df.sparkSession), self._transfer.fitting(keys, limit) as parts:
+        keys = self._keys(question, groups)
+        with self._quietly(), self._transfer.fitting(keys, limit) as found, closing(found) as parts:
             yield parts
+
+    @contextmanager
+    def sorted_keys(
+        self, question: Question, groups: Groups, machine: Machine
+    ) -> Iterator[Iterable[ArrowStream]]:
+        keys = self._keys(question, groups)
+        with self._quietly(), self._transfer.sorted(keys) as found, closing(found) as parts:
+            yield parts
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        with without_context(), quiet(self._df.sparkSession):
+            yield
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
@@ -85,35 +92,13 @@ class SparkSource:
             found = self._df.select(*labels).dropna().dropDuplicates().collect()
         return sorted((tuple(row) for row in found), key=label_order)
 
-    @contextmanager
-    def grouped_parts(
-        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
-    ) -> Iterator[Any]:
-        """The keys of people and of pairs of group and element, if the driver's memory holds them."""
-        with self.pairs(question, machine, labels, bits) as pairs, closing(pairs) as parts:
-            yield parts
-
-    @contextmanager
-    def sorted_grouped_parts(
-        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
-    ) -> Iterator[Any]:
-        """The same by pair; everybody in one group, if so asked."""
-        keys = self._keys(question, labels, bits)
-        with (
-            without_context(),
-            quiet(self._df.sparkSession),
-            self._transfer.sorted(keys) as sorted_keys,
-            closing(sorted_keys) as parts,
-        ):
-            yield parts
-
-    def _keys(self, question: Question, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> DataFrame:
+    def _keys(self, question: Question, groups: Groups) -> DataFrame:
         """Person and element keys of the rows without a NULL.
 
         With groups, those of the listed labels only, the number of the group in the low bits.
         """
         with quiet(self._df.sparkSession), constant_error(UNRESOLVED):
-            return self._selected(question, labels, bits)
+            return self._selected(question, groups.labels, groups.bits)
 
     def _selected(self, question: Question, labels: Sequence[tuple[str, ...]], bits: int) -> DataFrame:
         df, functions = self._df, self._functions

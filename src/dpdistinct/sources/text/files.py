@@ -21,19 +21,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from dpdistinct import _core
 from dpdistinct.errors import (
     ColumnError,
     InputError,
-    ParameterError,
 )
-from dpdistinct.question.layout import BY_NAME, Layout
-from dpdistinct.question.question import ENCODINGS, Question
+from dpdistinct.question.group_lists import Every
+from dpdistinct.question.question import Question
+from dpdistinct.question.reading import Reading
 from dpdistinct.sources.columns import asked_for, find_column
-from dpdistinct.sources.files import suffix_of
 from dpdistinct.sources.folders import folders_of
+from dpdistinct.sources.source import Groups, LocalSource
+from dpdistinct.sources.streams import KeyStream
 from dpdistinct.sources.text.blocks import source_of
 from dpdistinct.sources.text.headers import Start, delimiter_of, names_of, read_header, skip_mark
 
@@ -50,16 +51,16 @@ class TextStream:
         return self._open()
 
 
-@dataclass(frozen=True)
-class KeyStream(TextStream):
-    """The keys of rows without a NULL: person, element."""
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()
+RULES: dict[Every | None, int] = {None: 0} | {every: i for i, every in enumerate(get_args(Every), start=1)}
+"""How the core reads a label: as it is written, or as a date of such a period (core/text/periods.hpp)."""
 
 
-class TextSource:
-    """Text files that are ready to answer a question (sources.Source)."""
+class TextSource(LocalSource):
+    """Text files that are ready to answer a question (sources.source).
+
+    By group the groups must be on a list, whose labels the core's own tokenizer finds. So a row's group
+    depends on that row and the list alone.
+    """
 
     text = True
 
@@ -69,20 +70,22 @@ class TextSource:
         self.exact_names = isinstance(files, JsonLines)
 
     def check(self, question: Question) -> None:
-        self._sides(question)
+        self.find(question)
 
-    def keys(self, question: Question) -> KeyStream:
-        return self._files.keys(*self._sides(question))
+    def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
+        people, elements, labels = (
+            [self.find_name(name) for name in side]
+            for side in (question.person, question.element, question.group_by)
+        )
+        by: dict[str, Any] = {}
+        if labels:
+            by = {"every": [RULES[every] for every in question.periods]}
+            by |= {"labels": groups.labels, "bits": groups.bits}
+        return self._files.keys(people, elements, labels, **by)
 
     def find(self, question: Question) -> list[str]:
         """Every column of the question."""
         return [self.find_name(name) for name in question.names]
-
-    def _sides(self, question: Question) -> tuple[list[str], list[str]]:
-        people, elements = (
-            [self.find_name(name) for name in side] for side in (question.person, question.element)
-        )
-        return people, elements
 
     def find_name(self, name: str) -> str:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
@@ -125,18 +128,13 @@ class _TextFiles:
         ]
         self._places = {name: -1 - i for i, name in enumerate(self.columns)}
 
-    def keys(self, people: list[str], elements: list[str]) -> KeyStream:
-        """The keys of the rows in which none of these columns is NULL."""
-        who, what = map(self._columns, (people, elements))
-        return KeyStream(lambda: _core.text_keys(self._sources(), self._layout, who, what, self._threads))
-
-    def grouped_keys(self, people: list[str], elements: list[str], groups: list[str], **by: Any) -> KeyStream:
-        """The same by group: the keys of people and of pairs of group and element, of listed groups alone."""
+    def keys(self, people: list[str], elements: list[str], groups: list[str], **by: Any) -> KeyStream:
+        """The keys of the rows in which none of these columns is NULL; with groups, of listed ones alone."""
         who, what, where = map(self._columns, (people, elements, groups))
+        if groups:
+            by["groups"] = where
         return KeyStream(
-            lambda: _core.text_keys(
-                self._sources(), self._layout, who, what, self._threads, groups=where, **by
-            )
+            lambda: _core.text_keys(self._sources(), self._layout, who, what, self._threads, **by)
         )
 
     def _values(self, columns: list[str]) -> TextStream:
@@ -176,32 +174,22 @@ class CsvFiles(_TextFiles):
     Without a header, columns are numbers from 1 on, and the caller may give them names in order.
     """
 
-    def __init__(
-        self,
-        paths: list[str],
-        *,
-        encoding: str = "utf-8",
-        threads: int,
-        layout: Layout = BY_NAME,
-        names: list[str] | None = None,
-    ) -> None:
-        _check(encoding)
-        self.numbered = not layout.header
-        ending = f".{layout.format}" if layout.format else suffix_of(paths[0])
-        first = "\t" if ending == ".tsv" else ","
+    def __init__(self, paths: list[str], reading: Reading, *, threads: int, first: str = ",") -> None:
+        """first: the delimiter where neither the caller nor the header line tells."""
+        self.numbered = not reading.header
         if self.numbered:
-            starts = [skip_mark(path, encoding, b"\r\n") for path in paths]
-            self.delimiter = layout.delimiter or first
-            names = names or []
+            starts = [skip_mark(path, reading.encoding, b"\r\n") for path in paths]
+            self.delimiter = reading.delimiter or first
+            names = list(reading.columns)
         else:
-            starts = [read_header(path, encoding, layout) for path in paths]
+            starts = [read_header(path, reading) for path in paths]
             header = starts[0].header
             if any(start.header != header for start in starts):
                 raise InputError("the files must have the same header line")
-            self.delimiter = layout.delimiter or delimiter_of(header, first, quotes=layout.quotes)
-            names = names_of(paths[0], header, self.delimiter, quotes=layout.quotes)
-        in_core = layout.in_core(self.delimiter)
-        super().__init__(paths, encoding=encoding, threads=threads, layout=in_core, starts=starts)
+            self.delimiter = reading.delimiter or delimiter_of(header, first, quotes=reading.quotes)
+            names = names_of(paths[0], header, self.delimiter, quotes=reading.quotes)
+        in_core = reading.in_core(self.delimiter)
+        super().__init__(paths, encoding=reading.encoding, threads=threads, layout=in_core, starts=starts)
         of_folders = {name.lower() for name in self.columns}
         in_rows = {name: i for i, name in enumerate(names) if name and name.lower() not in of_folders}
         self.columns = [*in_rows, *self.columns]
@@ -222,8 +210,8 @@ class CsvFiles(_TextFiles):
 class JsonLines(_TextFiles):
     """Files with one JSON object on each line. No name is taken from them: `columns` are those of folders."""
 
-    def __init__(self, paths: list[str], *, encoding: str = "utf-8", threads: int) -> None:
-        _check(encoding)
+    def __init__(self, paths: list[str], reading: Reading, *, threads: int) -> None:
+        encoding = reading.encoding
         starts = [skip_mark(path, encoding) for path in paths]
         super().__init__(paths, encoding=encoding, threads=threads, layout=None, starts=starts)
 
@@ -233,11 +221,6 @@ class JsonLines(_TextFiles):
 
     def place_of(self, name: str) -> int:
         return self._places.get(name, 0)
-
-
-def _check(encoding: str) -> None:
-    if not isinstance(encoding, str) or encoding not in ENCODINGS:
-        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}")
 
 
 def _utf8(text: str) -> bytes:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from dpdistinct.errors import InputError, file_name
-from dpdistinct.question.layout import WHITESPACE, Layout, fields_of
+from dpdistinct.question.reading import WHITESPACE, Reading
 from dpdistinct.sources.columns import has_twins
 from dpdistinct.sources.text.blocks import blocks_of, reading
 
@@ -25,8 +25,9 @@ class Start:
     row_end: bytes
 
 
-def read_header(path: str, encoding: str, layout: Layout) -> Start:
+def read_header(path: str, layout: Reading) -> Start:
     """The first line that is no comment, and never another one: names of columns are shown."""
+    encoding = layout.encoding
     _refuse_other_encoding(path, encoding)
     comment = rb"(?!)"
     if layout.comment is not None:
@@ -99,3 +100,24 @@ def names_of(path: str, header: str, delimiter: str, *, quotes: bool) -> list[st
             f"the columns of {file_name(path)} must have names, all different, in one header line"
         )
     return names
+
+
+def fields_of(line: str, delimiter: str, *, quotes: bool) -> list[str] | None:
+    """The fields of a header line, as the core splits a row; None if its quotes are not in order."""
+    border = r"[ \t]+" if delimiter == WHITESPACE else re.escape(delimiter)
+    quoted = re.compile(rf'"((?:[^"]|"")*)"(?={border}|$)')
+    plain = re.compile(rf"((?:(?!{border}).)*)", re.DOTALL)
+    if delimiter == WHITESPACE:
+        line = line.strip(" \t")
+    fields = []
+    at = 0
+    while True:
+        is_quoted = quotes and line.startswith('"', at)
+        found = (quoted if is_quoted else plain).match(line, at)
+        if found is None:
+            return None
+        fields.append(found[1].replace('""', '"') if is_quoted else found[1])
+        end = re.compile(border).match(line, found.end())
+        if end is None:
+            return fields
+        at = end.end()

@@ -1,0 +1,135 @@
+"""How a file is written, where its ending and its header line do not say it.
+
+Everything here is public and said by the caller: nothing is ever guessed from rows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from dpdistinct.errors import ParameterError, shown
+from dpdistinct.question.columns import some_names
+from dpdistinct.question.option import Checked, option, yes_or_no
+
+Format = Literal["csv", "tsv", "jsonl", "parquet"]
+ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
+
+WHITESPACE = "whitespace"  # as a delimiter: runs of spaces and tabs
+TAB = ("tab", "\\t")  # what people type where a tab is hard to type
+LONGEST = 8  # characters of a delimiter or of a comment prefix
+
+
+def _encoding(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value.lower() not in ENCODINGS:
+        raise ParameterError(f"{name} must be one of {', '.join(ENCODINGS)}, got {shown(value)}")
+    return value.lower()
+
+
+def _format(name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    if type(value) is not str or value.lower() not in get_args(Format):
+        raise ParameterError(f"{name} must be one of {', '.join(get_args(Format))}, got {shown(value)}")
+    return value.lower()
+
+
+def _delimiter(name: str, value: Any) -> str | None:
+    if value is not None and not _is_short(value):
+        raise ParameterError(
+            f"{name} must be 1 to 8 characters, no quotes and no line ends, or whitespace for runs of "
+            f"spaces and tabs; got {shown(value)}"
+        )
+    return "\t" if value in TAB else value
+
+
+def _comment(name: str, value: Any) -> Any:
+    if value is not None and (not _is_short(value) or re.search(r"\s", value)):
+        raise ParameterError(
+            f"{name} must be 1 to 8 characters, no quotes and no spaces, such as #; got {shown(value)}"
+        )
+    return value
+
+
+def _is_short(text: Any) -> bool:
+    if type(text) is not str or re.search('["\r\n\0\ud800-\udfff]', text):
+        return False
+    return 1 <= len(text) <= LONGEST or text == WHITESPACE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Checked):
+    """How files are written. All of it but the encoding, the format and the columns is for CSV and TSV."""
+
+    columns: tuple[str, ...] = option(
+        (),
+        "For sql over JSON lines: a name to read; repeat it. Without a header: the names in order.",
+        some_names,
+        typed=list,
+        flag="--column",
+        metavar="COLUMN",
+    )
+    encoding: str = option(
+        "utf-8", "Of text files: utf-8, utf-16, cp1252 or latin-1.", _encoding, choices=ENCODINGS
+    )
+    format: Format | None = option(
+        None,
+        "csv, tsv, jsonl or parquet, where the ending of the name does not tell.",
+        _format,
+        choices=get_args(Format),
+    )
+    delimiter: str | None = option(  # None: the header line tells; without one, a comma, or a tab for TSV
+        None,
+        "Of CSV: up to 8 characters, such as ';' or '::' or tab; whitespace for runs of it.",
+        _delimiter,
+    )
+    comment: str | None = option(
+        None, "Of CSV: rows that begin with this are left out.", _comment, metavar="PREFIX"
+    )
+    header: bool = option(
+        True,
+        "Of CSV: without one, columns are numbers from 1.",
+        yes_or_no,
+        typed=bool,
+        flag="--header/--no-header",
+    )
+    quotes: bool = option(
+        True,
+        "Of CSV: whether the program that wrote it quotes fields.",
+        yes_or_no,
+        typed=bool,
+        flag="--quotes/--no-quotes",
+    )
+
+    def check_together(self) -> None:
+        if not self.header and self.encoding == "utf-16":
+            raise ParameterError("encoding utf-16 needs a header line; convert the file to utf-8")
+        lowered = {name.lower() for name in self.columns}
+        if not self.header and (len(lowered) < len(self.columns) or any(map(str.isdecimal, lowered))):
+            raise ParameterError(
+                "columns must all be different, and no numbers: the numbers are names already"
+            )
+
+    @property
+    def for_csv(self) -> bool:
+        """Whether it says anything that only CSV and TSV files have."""
+        return any(name in self.changed() for name in ("delimiter", "comment", "header", "quotes"))
+
+    def identity(self) -> dict[str, Any]:
+        """What differs from the defaults. The order of names matters where they stand for a header."""
+        said = self.changed()
+        if "columns" in said:
+            said["columns"] = sorted(self.columns) if self.header else list(self.columns)
+        return said
+
+    def in_core(self, delimiter: str) -> tuple[bytes, bytes, bool]:
+        """For the core's tokenizer, with the delimiter that was given or found."""
+        return (
+            b"" if delimiter == WHITESPACE else delimiter.encode(),
+            (self.comment or "").encode(),
+            self.quotes,
+        )
+
+
+BY_NAME = Reading()  # the ending of the name and the header line tell

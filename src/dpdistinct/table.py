@@ -1,0 +1,410 @@
+"""The public face: the data said once (`table`), and one call for the simple case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from dpdistinct.asking import ask, refuse_for_contributions
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
+from dpdistinct.question.columns import Columns, column_names
+from dpdistinct.question.group_lists import Every
+from dpdistinct.question.machine import Engine, Machine, Path
+from dpdistinct.question.option import Option, options_of
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number
+from dpdistinct.question.payment import Payment
+from dpdistinct.question.question import Question, check_columns
+from dpdistinct.question.reading import Format, Reading
+from dpdistinct.sources.opening import open_source
+from dpdistinct.wording import warn_of_epsilon
+
+if TYPE_CHECKING:
+    from dpdistinct.graph.curves import Curve
+    from dpdistinct.grouped_release import GroupedRelease
+    from dpdistinct.ledger.account import Ledger
+    from dpdistinct.release import Release
+    from dpdistinct.trusted.check_result import Check
+    from dpdistinct.trusted.explore import Exploration
+
+WIDTH = 110  # of a line of a docstring
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_arguments(*kinds: Any, **others: str) -> Callable[[Function], Function]:
+    """Adds the list of parameters to a docstring, in the words in which they were declared."""
+    declared: dict[str, Option] = {name: one for kind in kinds for name, one in options_of(kind).items()}
+
+    def add(function: Function) -> Function:
+        names = [name for name in function.__annotations__ if name not in ("return", "self")]
+        text = function.__doc__ or ""
+        indent = text[: text.index("{arguments}")].rpartition("\n")[2]
+        lines = [
+            line
+            for name in names
+            for line in wrap(
+                f"{name}: {others.get(name) or declared[name].help}",
+                WIDTH,
+                initial_indent=f"{indent}    ",
+                subsequent_indent=f"{indent}        ",
+            )
+        ]
+        function.__doc__ = text.replace("{arguments}", "\n".join(["Args:", *lines]))
+        return function
+
+    return add
+
+
+DATA = (
+    "A path or glob (CSV, TSV, JSON lines, Parquet, also .gz and .zst; DuckDB and SQLite files), a list of "
+    "paths, a pandas or Polars frame, an Arrow table or stream, a DuckDB relation, a Spark DataFrame, a "
+    "postgresql:// URL, or Contributions."
+)
+ELEMENT = "The column to count, or several that count together."
+BY = "A column whose groups are counted each, or several."
+GROUPS = (
+    'The groups to report, which must be public and never taken from the data: a list, "2024-01..2024-12" '
+    'with every="month", the path of a CSV file, or a mapping from each column to one of these for all '
+    'combinations; or "unknown" with a delta, and then only groups with enough people show.'
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Data, whose rows are protected person by person. Made by `table`; it reads nothing yet.
+
+    `count` and `count_people` give answers that may be published. `explore`, `check`, `read` and `curve`
+    are NOT private: for trusted eyes only.
+    """
+
+    data: Any
+    person: tuple[str, ...]
+    sql: str | None
+    reading: Reading
+    machine: Machine
+    payment: Payment
+
+    def __repr__(self) -> str:
+        return f"<Table: person {', '.join(self.person) or '(read already)'}>"
+
+    @overload
+    def count(
+        self,
+        element: Columns | None = None,
+        *,
+        by: None = None,
+        epsilon: Number = 1.0,
+        beta: Number = 0.05,
+        method: Method = "matching",
+        mechanism: Mechanism | None = None,
+        max_bound: int | None = None,
+        aim: Aim = "lower_bound",
+        request_id: str = "",
+        series: str | None = None,
+    ) -> Release: ...
+
+    @overload
+    def count(
+        self,
+        element: Columns,
+        *,
+        by: Columns,
+        groups: Any,
+        every: Every | None = None,
+        one_group_per_person: bool = False,
+        epsilon: Number = 1.0,
+        beta: Number = 0.05,
+        delta: Number | None = None,
+        method: Method = "matching",
+        mechanism: Mechanism | None = None,
+        max_bound: int | None = None,
+        aim: Aim = "lower_bound",
+        request_id: str = "",
+    ) -> GroupedRelease: ...
+
+    @with_arguments(Question, Payment, element=ELEMENT, by=BY, groups=GROUPS)
+    def count(
+        self,
+        element: Columns | None = None,
+        *,
+        by: Columns | None = None,
+        groups: Any = None,
+        every: Every | None = None,
+        one_group_per_person: bool = False,
+        epsilon: Number = 1.0,
+        beta: Number = 0.05,
+        delta: Number | None = None,
+        method: Method = "matching",
+        mechanism: Mechanism | None = None,
+        max_bound: int | None = None,
+        aim: Aim = "lower_bound",
+        request_id: str = "",
+        series: str | None = None,
+    ) -> Release | GroupedRelease:
+        """How many distinct elements there are, or how many in each group, for the price of one count.
+
+        {arguments}
+
+        >>> import duckdb
+        >>> visits = table(
+        ...     duckdb.sql("SELECT i % 500 AS who, i % 900 AS page, i % 2 AS odd FROM range(5000) t(i)"),
+        ...     person="who",
+        ... )
+        >>> visits.count("page", epsilon=1, beta=1e-9).lower_bound <= 900  # the truth
+        True
+        >>> [row.group for row in visits.count("page", by="odd", groups=[0, 1]).rows]
+        [0, 1]
+
+        Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
+        their rows, and lower_bound <= truth with probability at least 1 - beta (docs/proofs/mechanisms.md).
+        By group: for adding or removing one person ((epsilon, delta) for unknown groups), all lower bounds
+        at once, and CHANGING one person's rows costs 2 epsilon (docs/proofs/groups.md). Someone who appears
+        under d identities has d * epsilon.
+        """
+        question = Question.of(
+            {
+                "person": self.person,
+                "element": element,
+                "sql": self.sql,
+                "group_by": by,
+                "groups": groups,
+                "every": every,
+                "one_group_per_person": one_group_per_person,
+                "epsilon": epsilon,
+                "beta": beta,
+                "delta": delta,
+                "method": method,
+                "mechanism": mechanism,
+                "max_bound": max_bound,
+                "aim": aim,
+            }
+        )
+        payment = self._paying(request_id=request_id, series=series)
+        warn_of_epsilon(question.parameters.epsilon)
+        return ask(self.data, question, self.reading, self.machine, payment).release
+
+    def _paying(self, **given: Any) -> Payment:
+        return Payment.of(vars(self.payment) | given)
+
+    def _question(self, element: Columns | None) -> Question:
+        return Question.of({"person": self.person, "element": element, "sql": self.sql})
+
+    def read(self, element: Columns | None = None) -> Contributions:
+        """Who contributed what. NOT private.
+
+        >>> import duckdb
+        >>> visits = table(
+        ...     duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)"), person="who"
+        ... )
+        >>> visits.read("page").elements  # exact: NOT private
+        900
+        """
+        question = self._question(element)
+        if isinstance(self.data, Contributions):
+            refuse_for_contributions(question, self.reading)
+            return self.data
+        check_columns(question)
+        with open_source(self.data, question, self.reading, self.machine) as source:
+            return contributions_of(source, question, self.machine)
+
+    def curve(self, element: Columns | None = None, *, method: Method = "matching") -> Curve:
+        """What each limit per person keeps. NOT private.
+
+        With method "greedy" and a memory_limit, or on Spark, the table need not fit into memory.
+        """
+        if isinstance(self.data, Contributions):
+            return curve_of(self.data, method, self.machine.threads)
+        question = self._question(element)
+        check_columns(question)
+        with open_source(self.data, question, self.reading, self.machine) as source:
+            if goes_by_disk(source, method, self.machine):
+                return greedy_curve_on_disk(source, question, self.machine)
+            return curve_of(contributions_of(source, question, self.machine), method, self.machine.threads)
+
+    def explore(
+        self, element: Columns | None = None, *, epsilon: Number = 1.0, beta: Number = 0.05
+    ) -> Exploration:
+        """The exact curves, and how each mechanism would do. NOT private: for trusted eyes only."""
+        from dpdistinct.trusted.explore import explore
+
+        return explore(self.read(element), epsilon=epsilon, beta=beta)
+
+    def check(self, element: Columns | None = None) -> Check:
+        """How the table is read, and what would be left out and why. NOT private: for trusted eyes only."""
+        from dpdistinct.trusted.check import check_table
+
+        return check_table(self.data, self._question(element), self.reading, self.machine)
+
+
+@with_arguments(Question, Reading, Machine, Payment, data=DATA)
+def table(
+    data: Any,
+    *,
+    person: Columns | None = None,
+    sql: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+    data_name: str | None = None,
+    engine: Engine = "duckdb",
+    memory_limit: str | None = None,
+    temp_directory: Path | None = None,
+    threads: int | None = None,
+) -> Table:
+    """A table, said once: its data, who is protected, how it is written, who pays, and with what means.
+
+    {arguments}
+
+    Questions follow: `count`, `count_people`; for trusted eyes `explore`, `check`, `read`, `curve`.
+
+    >>> import duckdb
+    >>> rows = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> visits = table(rows, person="who")
+    >>> visits
+    <Table: person who>
+    """
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "encoding": encoding,
+        "format": format,
+        "delimiter": delimiter,
+    }
+    reading |= {"comment": comment, "header": header, "quotes": quotes}
+    machine: dict[str, Any] = {"engine": engine, "memory_limit": memory_limit}
+    machine |= {"temp_directory": temp_directory, "threads": threads}
+    paying = {"ledger": ledger, "dataset": dataset, "data_name": data_name}
+    return Table(
+        data=data,
+        person=() if person is None else column_names("person", person),
+        sql=Question.of({"sql": sql}).sql,
+        reading=Reading.of(reading),
+        machine=Machine.of(machine),
+        payment=Payment.of(paying),
+    )
+
+
+@with_arguments(Question, Payment, data=DATA, person="As for table.", element=ELEMENT)
+def count_distinct(
+    data: Any,
+    *,
+    person: Columns | None = None,
+    element: Columns | None = None,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
+    method: Method = "matching",
+    mechanism: Mechanism | None = None,
+    max_bound: int | None = None,
+    aim: Aim = "lower_bound",
+    sql: str | None = None,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+    data_name: str | None = None,
+    request_id: str = "",
+    series: str | None = None,
+) -> Release:
+    """How many distinct elements there are, with a proven limit on what the answer tells about any person.
+
+    One call for the simple case. Where more must be said (how a file is written, memory, threads), say it
+    once with `table`, and count there.
+
+    {arguments}
+
+    >>> visits = Contributions.from_pairs([i % 500 for i in range(5000)], [i % 2000 for i in range(5000)])
+    >>> release = count_distinct(visits, epsilon=1, beta=1e-9)
+    >>> release.lower_bound <= 2000  # the truth; false once in 1,000,000,000 answers at most
+    True
+
+    Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
+    their rows, and lower_bound <= truth with probability at least 1 - beta
+    (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
+    """
+    asked = table(data, person=person, sql=sql, ledger=ledger, dataset=dataset, data_name=data_name)
+    return asked.count(
+        element,
+        epsilon=epsilon,
+        beta=beta,
+        method=method,
+        mechanism=mechanism,
+        max_bound=max_bound,
+        aim=aim,
+        request_id=request_id,
+        series=series,
+    )
+
+
+@with_arguments(
+    Question, Payment, data=DATA, person="As for table.", element=ELEMENT, group_by=BY, groups=GROUPS
+)
+def count_distinct_by(
+    data: Any,
+    *,
+    person: Columns,
+    element: Columns,
+    group_by: Columns,
+    groups: Any,
+    every: Every | None = None,
+    one_group_per_person: bool = False,
+    epsilon: Number = 1.0,
+    beta: Number = 0.05,
+    delta: Number | None = None,
+    method: Method = "matching",
+    mechanism: Mechanism | None = None,
+    max_bound: int | None = None,
+    sql: str | None = None,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+) -> GroupedRelease:
+    """How many distinct elements there are in each group, for the price of one count.
+
+    One call for the simple case. Where more must be said, say it once with `table`, and count there.
+
+    {arguments}
+
+    >>> import duckdb
+    >>> visits = duckdb.sql(
+    ...     "SELECT i % 500 AS who, i % 900 AS page, ['DE', 'FR'][i % 2 + 1] AS country FROM range(5000) t(i)"
+    ... )
+    >>> asked = {"person": "who", "element": "page", "group_by": "country"}
+    >>> answer = count_distinct_by(visits, **asked, groups=["DE", "FR", "IT"])
+    >>> [row.group for row in answer.rows]
+    ['DE', 'FR', 'IT']
+
+    Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
+    ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
+    at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
+    """
+    return table(data, person=person, sql=sql, ledger=ledger, dataset=dataset).count(
+        element,
+        by=group_by,
+        groups=groups,
+        every=every,
+        one_group_per_person=one_group_per_person,
+        epsilon=epsilon,
+        beta=beta,
+        delta=delta,
+        method=method,
+        mechanism=mechanism,
+        max_bound=max_bound,
+    )
+
+
+@with_arguments(Question, data=DATA, person="As for table.", element=ELEMENT)
+def read(data: Any, *, person: Columns, element: Columns, sql: str | None = None) -> Contributions:
+    """Who contributed what, from any table. NOT private. Where more must be said: `table(...).read(...)`.
+
+    {arguments}
+
+    >>> import duckdb
+    >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> read(visits, person="who", element="page").elements  # exact: NOT private
+    900
+    """
+    return table(data, person=person, sql=sql).read(element)
