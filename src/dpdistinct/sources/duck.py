@@ -17,7 +17,7 @@ from dpdistinct.group_lists import Every, GroupList, check_labels, first_day, la
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.streams import ArrowStream
 
@@ -59,7 +59,7 @@ class Relation:
             for i, name in enumerate(query.group_by):
                 kind = self._kinds()[find_column(name, self.columns, self.text)]
                 if query.groups.every[i] is None:
-                    check_labels((label[i] for label in query.groups.labels), kind.id)
+                    check_labels((label[i] for label in query.groups.labels), kind)
 
     def keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
@@ -76,7 +76,7 @@ class Relation:
         Two numbers for each row are handed out faster than two texts.
         """
         kinds, sides = self._kinds(), chosen(query, self)
-        if any(kinds[name].id not in HASHED_BY_DUCKDB for side in sides for name in side):
+        if any(kinds[name] not in HASHED_BY_DUCKDB for side in sides for name in side):
             return None
         columns = [[quoted(name) for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
@@ -115,8 +115,8 @@ class Relation:
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
-    def _kinds(self) -> dict[str, Any]:
-        return dict(zip(self.columns, self._table.types, strict=True))
+    def _kinds(self) -> dict[str, str]:
+        return dict(zip(self.columns, map(duckdb_type, self._table.types), strict=True))
 
     def _sides(self, query: Query) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
@@ -132,7 +132,7 @@ class Relation:
         result: list[tuple[str, Every | None]] = []
         for i, asked in enumerate(query.group_by):
             name = find_column(asked, self.columns, self.text)
-            kind = self._kinds()[name].id
+            kind = self._kinds()[name]
             every = query.periods[i]
             label, day = label_sql(quoted(name), kind, every), None
             if every is None and isinstance(query.groups, GroupList):
