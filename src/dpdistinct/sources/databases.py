@@ -14,7 +14,7 @@ from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
 from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.duck import only_table, quoted
+from dpdistinct.sources.duck import load_duckdb, only_table, quoted
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
 from dpdistinct.sources.values import Column, bytes_column
 from dpdistinct.streams import ArrowStream
@@ -195,7 +195,9 @@ def _encoding_of(cursor: Any) -> str:
     settings say; from a database of bytes without a known encoding, as it is.
     """
     cursor.execute("SELECT current_setting('server_encoding')")
-    encoding = str(cursor.fetchone()[0])
+    with load_duckdb().connect() as reader:  # the driver itself would need PyArrow to hand out a value
+        reader.register("found", cursor.fetch_arrow())
+        encoding = str(reader.execute("FROM found").fetchone()[0])
     if encoding not in ("UTF8", "SQL_ASCII", *SINGLE_BYTE):
         raise FileError(
             f"text of a database in {encoding} cannot be read for certain: PostgreSQL fails on a character "
