@@ -17,7 +17,7 @@ from dpdistinct.question.group_lists import Every, GroupList, check_labels, firs
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
@@ -58,7 +58,7 @@ class Relation(LocalSource):
             for i, name in enumerate(question.group_by):
                 kind = self._kinds()[find_column(name, self.columns, self.text)]
                 if question.groups.every[i] is None:
-                    check_labels((label[i] for label in question.groups.labels), kind.id)
+                    check_labels((label[i] for label in question.groups.labels), kind)
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         if not ordered and (unordered := self._unordered_keys(question)) is not None:
@@ -81,7 +81,7 @@ class Relation(LocalSource):
         Two numbers for each row are handed out faster than two texts.
         """
         kinds, sides = self._kinds(), chosen(question, self)
-        if any(kinds[name].id not in HASHED_BY_DUCKDB for side in sides for name in side):
+        if any(kinds[name] not in HASHED_BY_DUCKDB for side in sides for name in side):
             return None
         columns = [[quoted(name) for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
@@ -104,8 +104,8 @@ class Relation(LocalSource):
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
-    def _kinds(self) -> dict[str, Any]:
-        return dict(zip(self.columns, self._table.types, strict=True))
+    def _kinds(self) -> dict[str, str]:
+        return dict(zip(self.columns, map(duckdb_type, self._table.types), strict=True))
 
     def _sides(self, question: Question) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
@@ -121,7 +121,7 @@ class Relation(LocalSource):
         result: list[tuple[str, Every | None]] = []
         for i, asked in enumerate(question.group_by):
             name = find_column(asked, self.columns, self.text)
-            kind = self._kinds()[name].id
+            kind = self._kinds()[name]
             every = question.periods[i]
             label, day = label_sql(quoted(name), kind, every), None
             if every is None and isinstance(question.groups, GroupList):
