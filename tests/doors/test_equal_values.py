@@ -25,11 +25,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from asked import count_distinct_by, open_source, read
 from doors_postgresql import Server, postgresql_server
-from dpdistinct import ColumnError, Contributions, InputError, count_distinct_by, read
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query
-from dpdistinct.sources.opening import open_source
+from dpdistinct import ColumnError, Contributions, InputError
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources.values import canonical, text_of
 from postgresql_server import NoServerError
 from test_doors import SEED
@@ -118,8 +118,8 @@ Spelling = Callable[[random.Random], str]
 def same_keys(table: Any, equal: Sequence[Sequence[int]], how: dict[str, Any]) -> None:
     """Rows whose numbers are in one class have one key, as person and as element; and some row has one."""
     for person, element in (("value", "place"), ("place", "value")):
-        question = check_query(person=person, element=element, **how)
-        with open_source(table, question, check_resources(threads=1)) as source:
+        question = Question(person=person, element=element, **how)
+        with open_source(table, question, Machine(threads=1)) as source:
             source.check(question)
             pairs = keys_of(source.keys(question))
         value, place = (0, 1) if person == "value" else (1, 0)
@@ -340,8 +340,8 @@ def test_text_of_a_database_is_the_same_in_every_encoding(
     text, number = ENCODINGS[encoding]
     label = f"chr(CASE i WHEN 0 THEN 129 ELSE {number} END)"
     sql = f"SELECT 'p' || i AS value, {label} AS place FROM generate_series(0, 9) i"
-    question = check_query(**SIDES, sql=sql)
-    with open_source(url, question, check_resources(threads=1)) as source:
+    question = Question(**SIDES, sql=sql)
+    with open_source(url, question, Machine(threads=1)) as source:
         keys = [element for _, element in keys_of(source.keys(question))]
     assert len(keys) == 10
     assert keys.count(expected_key("element", text.encode())) == 9
