@@ -30,6 +30,7 @@ from doors_postgresql import Server, postgresql_server
 from dpdistinct import ColumnError, Contributions, InputError
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.sources.source import NO_GROUPS
 from dpdistinct.sources.values import canonical, text_of
 from postgresql_server import NoServerError
 from test_doors import SEED
@@ -121,7 +122,7 @@ def same_keys(table: Any, equal: Sequence[Sequence[int]], how: dict[str, Any]) -
         question = Question(person=person, element=element, **how)
         with open_source(table, question, Machine(threads=1)) as source:
             source.check(question)
-            pairs = keys_of(source.keys(question))
+            pairs = keys_of(source.key_stream(question, NO_GROUPS, ordered=True))
         value, place = (0, 1) if person == "value" else (1, 0)
         side = "element" if person == "value" else "person"
         rows = {expected_key(side, integer(i)): i for i in range(ROWS)}
@@ -342,7 +343,7 @@ def test_text_of_a_database_is_the_same_in_every_encoding(
     sql = f"SELECT 'p' || i AS value, {label} AS place FROM generate_series(0, 9) i"
     question = Question(**SIDES, sql=sql)
     with open_source(url, question, Machine(threads=1)) as source:
-        keys = [element for _, element in keys_of(source.keys(question))]
+        keys = [element for _, element in keys_of(source.key_stream(question, NO_GROUPS, ordered=True))]
     assert len(keys) == 10
     assert keys.count(expected_key("element", text.encode())) == 9
 
