@@ -65,9 +65,9 @@ class Relation:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        label_keys = self._label_keys(query)
+        written = self._written(query)
         return _RelationKeys(
-            values, [len(side) for side in sides], labels, bits, label_keys=label_keys, **self._known
+            values, [len(side) for side in sides], labels, bits, written=written, **self._known
         )
 
     def unordered_keys(self, query: Query) -> ArrowStream | None:
@@ -142,18 +142,16 @@ class Relation:
             result.append((label, None) if day is None else (day, every))
         return result
 
-    def _label_keys(self, query: Query) -> list[int]:
-        """The keys of listed groups some of whose columns are first days; none if all are labels."""
+    def _written(self, query: Query) -> list[list[str | int]]:
+        """Listed groups as rows write them, where some columns are first days; none where all are labels."""
         rules = [every for _, every in self._labels(query)]
         if not isinstance(query.groups, GroupList) or not any(rules):
             return []
         return [
-            _core.label_key_of(
-                [
-                    text if every is None else first_day(text, every)
-                    for text, every in zip(label, rules, strict=True)
-                ]
-            )
+            [
+                text if every is None else first_day(text, every)
+                for text, every in zip(label, rules, strict=True)
+            ]
             for label in query.groups.labels
         ]
 
@@ -184,7 +182,7 @@ class _RelationKeys:
         **known: Any,
     ) -> None:
         """sizes: how many columns make the person, the element and the label, in this order.
-        known: label_keys, utf8 and threads, as the core has them.
+        known: written, utf8 and threads, as the core has them.
         """
         places = iter(range(sum(sizes)))
         self._values = values
