@@ -271,6 +271,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("comments", [](const LeftOut& rows) { return rows.comments.load(); })
         .def_prop_ro("too_long", [](const LeftOut& rows) { return rows.too_long.load(); })
         .def_prop_ro("open_quotes", [](const LeftOut& rows) { return rows.open_quotes.load(); })
+        .def_prop_ro("unclear", [](const LeftOut& rows) { return rows.unclear.load(); })
         .def_prop_ro("no_objects", [](const LeftOut& rows) { return rows.no_objects.load(); });
     m.def(
         "text_values",

@@ -37,12 +37,17 @@ class Layout:
         """What differs from the defaults."""
         return {name: value for name, value in vars(self).items() if value != getattr(Layout, name)}
 
-    def in_core(self, delimiter: str) -> tuple[bytes, bytes, bool]:
-        """For the core's tokenizer, with the delimiter that was given or found."""
+    def in_core(self, delimiter: str) -> tuple[bytes, bytes, bool, bool]:
+        """For the core's tokenizer, with the delimiter that was given or found.
+
+        Without a header, byte order marks at the beginning of a row do not count: nobody can tell that of a
+        file from the first character of an id.
+        """
         return (
             b"" if delimiter == WHITESPACE else delimiter.encode(),
             (self.comment or "").encode(),
             self.quotes,
+            not self.header,
         )
 
 
@@ -75,7 +80,7 @@ def check_layout(*, format: Any, delimiter: Any, comment: Any, header: Any, quot
 
 
 def _is_short(text: Any) -> bool:
-    if type(text) is not str or re.search('["\r\n\0\ud800-\udfff]', text):
+    if type(text) is not str or re.search('["\r\n\0\ufeff\ud800-\udfff]', text):
         return False
     return 1 <= len(text) <= LONGEST or text == WHITESPACE
 

@@ -229,7 +229,7 @@ def _selected(
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
         keep = partial(copied, connection, sql)
-        table = run_select(connection, sql, "the table")
+        table = run_select(connection, sql, "the table", hidden=columns if names.get("text") else ())
         yield Relation(table, **names, threads=resources.threads, copy=keep)
 
 

@@ -287,9 +287,9 @@ def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Re
     return results[0]
 
 
-def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
-    """The result of one SELECT."""
-    with query_errors(name, sql):
+def run_select(connection: Any, sql: str, name: str, hidden: Sequence[str] = ()) -> duckdb.DuckDBPyRelation:
+    """The result of one SELECT. hidden: names that no message may show."""
+    with query_errors(name, sql, hidden):
         table: duckdb.DuckDBPyRelation | None = connection.sql(sql)
     assert table is not None  # a SELECT has a result
     return table
@@ -309,8 +309,12 @@ def check_select(sql: str) -> None:
 
 
 @contextmanager
-def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
-    """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
+def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) -> Iterator[None]:
+    """Errors in the text of a query are shown, but no lists of columns; all others are one constant.
+
+    hidden: the columns of a text file, which are somebody's row where --no-header was forgotten. A message
+    with one that is not in the query is not shown.
+    """
     duckdb = load_duckdb()
     with constant_error(
         f"{name} could not be read; is it complete and of the kind its name says?", FileError
@@ -321,8 +325,13 @@ def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             if sql is None:
                 raise
-            message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
-        raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
+            shown = re.split("\n\nLINE|\nCandidate bindings", str(error))[0]
+            message = " ".join(shown.split()).rstrip("!") + "; the input is the table `data`"
+            if any(
+                column.lower() in shown.lower() and column.lower() not in sql.lower() for column in hidden
+            ):
+                message = "the query does not fit the columns; `dpdistinct check FILE` shows them"
+        raise InputError(f"sql: {message}")
 
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
