@@ -109,9 +109,8 @@ def test_a_row_in_which_delimiters_overlap_is_left_out_alone(delimiter: bytes, l
 @pytest.mark.parametrize("delimiter", ["::", "||", "|~|", ":;:", ",", "~|", "aab", "ab", " ", "\t", "é"])
 def test_what_a_writer_wrote_is_read_or_left_out(delimiter: str) -> None:
     """A field with the delimiter in it stands in quotes. All short fields: read right, or not at all."""
-    texts = [
-        "".join(some) for size in range(4) for some in itertools.product(set(delimiter) | {"x"}, repeat=size)
-    ]
+    letters = sorted({*delimiter, "x"})
+    texts = ["".join(some) for size in range(4) for some in itertools.product(letters, repeat=size)]
     words = [f'"{text}"' if not text or delimiter in text else text for text in texts]
     pairs = list(itertools.product(range(len(texts)), repeat=2))
     for first, second in pairs if len(pairs) < 3000 else random.Random(1).sample(pairs, 3000):

@@ -265,15 +265,16 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(query)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, large_buffers, query_errors
 
-        if query.sql is None:
-            yield Relation(data, threads=resources.threads)
-            return
-        check_select(query.sql)
-        with query_errors("the relation", query.sql):
-            table = data.query("data", query.sql)
-        yield Relation(table, threads=resources.threads)
+        with large_buffers(data):
+            if query.sql is None:
+                yield Relation(data, threads=resources.threads)
+                return
+            check_select(query.sql)
+            with query_errors("the relation", query.sql):
+                table = data.query("data", query.sql)
+            yield Relation(table, threads=resources.threads)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark import SparkSource

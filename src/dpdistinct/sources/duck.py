@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
 KEYS = ("person", "element")
+LARGE_BUFFERS = "arrow_large_buffer_size"  # else 2 GiB of text in a few rows fail the whole table
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
 
 
@@ -199,6 +200,23 @@ class _RelationKeys:
         return _core.key_stream(values, people, elements, groups, *self._groups, **self._known)
 
 
+@contextmanager
+def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
+    """While this lasts, the relation's own connection hands out text of any size."""
+
+    def run(sql: str) -> Any:
+        return relation.query("rows_for_dpdistinct", sql).fetchall()
+
+    with query_errors("the relation"):
+        [(before,)] = run(f"SELECT current_setting('{LARGE_BUFFERS}')")
+        run(f"SET {LARGE_BUFFERS} = true")
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # such as a connection that was closed meanwhile
+            run(f"SET {LARGE_BUFFERS} = {bool(before)}")
+
+
 def load_duckdb() -> Any:
     """DuckDB. Signals wait while it is loaded: if Python raises an exception then, it aborts the process."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
@@ -219,6 +237,7 @@ def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> I
     if "://" in (resources.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(resources.threads), "preserve_insertion_order": str(ordered).lower()}
+    settings |= {LARGE_BUFFERS: "true"}
     if resources.memory_limit is not None:
         settings["memory_limit"] = f"{resources.memory_limit // share}B"
     with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=resources.temp_directory) as folder:
