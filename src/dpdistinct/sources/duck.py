@@ -205,7 +205,8 @@ def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
     """While this lasts, the relation's own connection hands out text of any size."""
 
     def run(sql: str) -> Any:
-        return relation.query("rows_for_dpdistinct", sql).fetchall()
+        result: Any = relation.query("rows_for_dpdistinct", sql)
+        return result.fetchall()
 
     with query_errors("the relation"):
         [(before,)] = run(f"SELECT current_setting('{LARGE_BUFFERS}')")
