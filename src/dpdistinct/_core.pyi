@@ -41,12 +41,11 @@ def key_stream(
     groups: Sequence[int] = ...,
     labels: Sequence[Sequence[str]] = ...,
     bits: int = ...,
-    label_keys: Sequence[int] = ...,
+    written: Sequence[Sequence[str | int]] = ...,
     utf8: bool = ...,
     threads: int = ...,
 ) -> Any: ...
 def label_key(label: Sequence[str]) -> int: ...
-def label_key_of(parts: Sequence[str | int]) -> int: ...
 def key_of_nothing(side: int) -> int: ...
 def add_column(column: Any, keys: NDArray[np.uint64], complete: NDArray[np.uint8]) -> None: ...
 def python_stream(
@@ -60,8 +59,9 @@ def stream_schema(stream: Any) -> Any: ...
 TextSource = tuple[bytes | Callable[[], bytes], int, bytes, Sequence[bytes | None]]
 # The name, and the place in a row; -1 is the first of the texts that all rows have.
 TextColumn = tuple[bytes, int]
-# Of CSV: the delimiter (none: runs of spaces and tabs), the comment prefix, and whether there are quotes.
-CsvLayout = tuple[bytes, bytes, bool]
+# Of CSV: the delimiter (none: runs of spaces and tabs), the comment prefix, whether there are quotes, and
+# whether byte order marks at the beginning of a row do not count.
+CsvLayout = tuple[bytes, bytes, bool, bool]
 FIELD_COUNT: int  # the place that stands for how many fields a row of CSV has
 
 class LeftOut:
@@ -76,6 +76,8 @@ class LeftOut:
     def too_long(self) -> int: ...
     @property
     def open_quotes(self) -> int: ...
+    @property
+    def unclear(self) -> int: ...
     @property
     def no_objects(self) -> int: ...
 

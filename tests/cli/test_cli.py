@@ -218,7 +218,9 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     assert refused(run(command, "visit.csv", *ASKED), "no file matches visit.csv")
     assert refused(run(command, "*.tsv", *ASKED), "no file matches *.tsv")
     wrong = ["--person", "usr_id", "--element", "url"]
-    assert refused(run(command, "visits.csv", *wrong), "no column 'usr_id'; did you mean 'user_id'?")
+    assert refused(
+        run(command, "visits.csv", *wrong), "no column 'usr_id'; is the first line a header (--no-header)"
+    )
     Path("broken.parquet").write_bytes(Path("visits.parquet").read_bytes()[:-9])
     assert refused(run(command, "broken.parquet", *ASKED), "broken.parquet could not be read; is it complete")
     Path("visits.xlsx").write_bytes(b"PK")

@@ -227,6 +227,43 @@ def test_every_public_function_is_asked(tmp_path: Path) -> None:
 # The documentation
 
 
+# Queries that DuckDB answers with names of columns of its own accord.
+NAMING = [
+    "SELECT user_1, secret FROM data",
+    "SELECT *, count(*) FROM data",
+    "SELECT * FROM data GROUP BY 1",
+    "SELECT COLUMNS('zz') FROM data",
+    "SELECT (data).zz FROM data",
+    "SELECT * FROM data NATURAL JOIN (SELECT 1 AS zz)",
+    "SELECT * FROM data a JOIN data b USING (user_1)",
+    "SELECT * FROM data",
+]
+
+
+@pytest.mark.parametrize("asked", ["user_1", "USER_171", "secret", "secret word", "user_17,secret"])
+@pytest.mark.parametrize("sql", [None, *NAMING])
+def test_where_no_header_was_forgotten_no_message_shows_the_first_row(
+    asked: str, sql: str | None, tmp_path: Path
+) -> None:
+    """There the names of the columns are somebody's values. Only what was asked for may be repeated."""
+    path = tmp_path / "visits.csv"
+    path.write_text("user_17,Secret words,Secret_1,7.5\nb,c,d,e\n")
+    ways = {
+        "read": lambda: dpdistinct.read(path, person=asked, element=asked, sql=sql),
+        "by group": lambda: dpdistinct.count_distinct_by(
+            path, person=asked, element=asked, sql=sql, group_by=asked, groups=["x"], epsilon=1
+        ),
+        "of two that are alike": lambda: dpdistinct.read(path, person="secret", element="SECRET", sql=sql),
+    }
+    for way in ways.values():
+        with pytest.raises(DpdistinctError) as caught:
+            way()
+        message = str(caught.value).replace(repr(asked), "")
+        typed = f"{sql} {asked}".lower()
+        values = {"user_17", "Secret words", "Secret_1", "7.5", "Secret"}
+        assert not [value for value in values if value in message and value.lower() not in typed]
+
+
 def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 

@@ -113,6 +113,7 @@ def test_what_is_left_out_is_what_the_reader_leaves_out(seed: int, tmp_path: Pat
     assert found.left_out["empty lines"] == reasons.get("empty", 0)
     assert found.left_out["comment lines"] == reasons.get("comments", 0)
     assert found.left_out["a quote left open to the end of the file"] == reasons.get("open_quotes", 0)
+    assert found.left_out["delimiters that overlap"] == reasons.get("unclear", 0)
     assert found.left_out["too few fields"] == few
     kept = found.rows - sum(found.left_out.values())
     assert kept == sum(len(row) > 1 and None not in row[:2] for row in fields)

@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
 KEYS = ("person", "element")
+LARGE_BUFFERS = "arrow_large_buffer_size"  # else 2 GiB of text in a few rows fail the whole table
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
 
 
@@ -67,7 +68,7 @@ class Relation(LocalSource):
         values = self._table.project(", ".join(form for side in sides for form in side))
         places = iter(range(sum(map(len, sides))))
         people, elements, labels = (list(islice(places, len(side))) for side in sides)
-        known: dict[str, Any] = {"label_keys": self._label_keys(question), **self._known}
+        known: dict[str, Any] = {"written": self._written(question), **self._known}
 
         def open_stream() -> Any:
             rows = values.__arrow_c_stream__()
@@ -131,18 +132,16 @@ class Relation(LocalSource):
             result.append((label, None) if day is None else (day, every))
         return result
 
-    def _label_keys(self, question: Question) -> list[int]:
-        """The keys of listed groups some of whose columns are first days; none if all are labels."""
+    def _written(self, question: Question) -> list[list[str | int]]:
+        """Listed groups as rows write them, where some columns are first days; none where all are labels."""
         rules = [every for _, every in self._labels(question)]
         if not isinstance(question.groups, GroupList) or not any(rules):
             return []
         return [
-            _core.label_key_of(
-                [
-                    text if every is None else first_day(text, every)
-                    for text, every in zip(label, rules, strict=True)
-                ]
-            )
+            [
+                text if every is None else first_day(text, every)
+                for text, every in zip(label, rules, strict=True)
+            ]
             for label in question.groups.labels
         ]
 
@@ -159,6 +158,24 @@ def _among(label: str, listed: list[str]) -> str:
     if any("\\x" in text for text in listed):  # only these can be what becomes of a text that is not UTF-8
         label = mended_sql(label)
     return f"TRY_CAST({label} AS ENUM({', '.join(map(literal, listed))}))"
+
+
+@contextmanager
+def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
+    """While this lasts, the relation's own connection hands out text of any size."""
+
+    def run(sql: str) -> Any:
+        result: Any = relation.query("rows_for_dpdistinct", sql)
+        return result.fetchall()
+
+    with query_errors("the relation"):
+        [(before,)] = run(f"SELECT current_setting('{LARGE_BUFFERS}')")
+        run(f"SET {LARGE_BUFFERS} = true")
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # such as a connection that was closed meanwhile
+            run(f"SET {LARGE_BUFFERS} = {bool(before)}")
 
 
 def load_duckdb() -> Any:
@@ -181,6 +198,7 @@ def connect(machine: Machine, *, share: int = 1, ordered: bool = False) -> Itera
     if "://" in (machine.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(machine.threads), "preserve_insertion_order": str(ordered).lower()}
+    settings |= {LARGE_BUFFERS: "true"}
     if machine.memory_limit is not None:
         settings["memory_limit"] = f"{machine.memory_limit // share}B"
     with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=machine.temp_directory) as folder:
@@ -249,9 +267,9 @@ def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Re
     return results[0]
 
 
-def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
-    """The result of one SELECT."""
-    with query_errors(name, sql):
+def run_select(connection: Any, sql: str, name: str, hidden: Sequence[str] = ()) -> duckdb.DuckDBPyRelation:
+    """The result of one SELECT. hidden: names that no message may show."""
+    with query_errors(name, sql, hidden):
         table: duckdb.DuckDBPyRelation | None = connection.sql(sql)
     assert table is not None  # a SELECT has a result
     return table
@@ -271,8 +289,12 @@ def check_select(sql: str) -> None:
 
 
 @contextmanager
-def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
-    """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
+def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) -> Iterator[None]:
+    """Errors in the text of a query are shown, but no lists of columns; all others are one constant.
+
+    hidden: the columns of a text file, which are somebody's row where --no-header was forgotten. A message
+    with one that is not in the query is not shown.
+    """
     duckdb = load_duckdb()
     with constant_error(
         f"{name} could not be read; is it complete and of the kind its name says?", FileError
@@ -283,8 +305,13 @@ def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             if sql is None:
                 raise
-            message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
-        raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
+            shown = re.split("\n\nLINE|\nCandidate bindings", str(error))[0]
+            message = " ".join(shown.split()).rstrip("!") + "; the input is the table `data`"
+            if any(
+                column.lower() in shown.lower() and column.lower() not in sql.lower() for column in hidden
+            ):
+                message = "the query does not fit the columns; `dpdistinct check FILE` shows them"
+        raise InputError(f"sql: {message}")
 
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:

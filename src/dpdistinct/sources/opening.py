@@ -176,7 +176,7 @@ def _selected(
     with connect(machine) as connection:
         bind_stream(connection, stream, columns)
         keep = partial(copied, connection, sql)
-        table = run_select(connection, sql, "the table")
+        table = run_select(connection, sql, "the table", hidden=columns if names.get("text") else ())
         yield Relation(table, **names, threads=machine.threads, copy=keep)
 
 
@@ -212,15 +212,16 @@ def _open_object(data: Any, question: Question, reading: Reading, machine: Machi
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, large_buffers, query_errors
 
-        if question.sql is None:
-            yield Relation(data, threads=machine.threads)
-            return
-        check_select(question.sql)
-        with query_errors("the relation", question.sql):
-            table = data.query("data", question.sql)
-        yield Relation(table, threads=machine.threads)
+        with large_buffers(data):
+            if question.sql is None:
+                yield Relation(data, threads=machine.threads)
+                return
+            check_select(question.sql)
+            with query_errors("the relation", question.sql):
+                table = data.query("data", question.sql)
+            yield Relation(table, threads=machine.threads)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark.source import SparkSource
