@@ -249,11 +249,11 @@ def test_where_no_header_was_forgotten_no_message_shows_the_first_row(
     path = tmp_path / "visits.csv"
     path.write_text("user_17,Secret words,Secret_1,7.5\nb,c,d,e\n")
     ways = {
-        "read": lambda: dpdistinct.read(path, person=asked, element=asked, sql=sql),
-        "by group": lambda: dpdistinct.count_distinct_by(
+        "read": lambda: asked.read(path, person=asked, element=asked, sql=sql),
+        "by group": lambda: asked.count_distinct_by(
             path, person=asked, element=asked, sql=sql, group_by=asked, groups=["x"], epsilon=1
         ),
-        "of two that are alike": lambda: dpdistinct.read(path, person="secret", element="SECRET", sql=sql),
+        "of two that are alike": lambda: asked.read(path, person="secret", element="SECRET", sql=sql),
     }
     for way in ways.values():
         with pytest.raises(DpdistinctError) as caught:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import dpdistinct
+import asked
+from asked import open_source
 from dpdistinct import _core
-from dpdistinct.question.machine import check_resources
-from dpdistinct.question.question import check_query, group_query
-from dpdistinct.sources.opening import open_source
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question, group_query
 
 SIDES: dict[str, Any] = {"person": "person", "element": "element"}
 COLUMNS = "i::VARCHAR AS person, i::VARCHAR::BLOB AS element, 'x' AS place"
@@ -48,8 +48,8 @@ def test_duckdb_hands_out_text_and_bytes_with_offsets_of_64_bits(
     """Offsets of 32 bits fail for 2 GiB of text within the 2,048 rows that DuckDB takes at a time."""
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE visits AS SELECT {COLUMNS} FROM range(9) t(i)")
-    question = group_query(check_query(**SIDES, sql=sql), group_by="place", groups="unknown", every=None)
-    with open_source(door(connection, tmp_path), question, check_resources()) as table:
+    question = group_query(Question(**SIDES, sql=sql), group_by="place", groups="unknown", every=None)
+    with open_source(door(connection, tmp_path), question, Machine()) as table:
         keys: Any = table.keys(question)
         fields = _core.stream_fields(keys._values.__arrow_c_stream__())
     assert [field[1] for field in fields] == ["U", "Z", "U"]
@@ -69,6 +69,6 @@ def test_two_gibibytes_of_text_in_a_few_rows_are_read(door: str, tmp_path: Path)
     connection = duckdb.connect()
     source: Any = path if door == "file" else connection.read_parquet(str(path))
     how: dict[str, Any] = {**SIDES, "method": "greedy", "mechanism": "fixed", "max_bound": 1, "epsilon": 1000}
-    assert dpdistinct.count_distinct(source, **how).estimate == 1
-    assert dpdistinct.count_distinct(source, **how, sql="SELECT * FROM data WHERE place = 'a'").estimate == 1
-    assert dpdistinct.count_distinct_by(source, **how, group_by="place", groups=["a"]).rows[0].estimate == 1
+    assert asked.count_distinct(source, **how).estimate == 1
+    assert asked.count_distinct(source, **how, sql="SELECT * FROM data WHERE place = 'a'").estimate == 1
+    assert asked.count_distinct_by(source, **how, group_by="place", groups=["a"]).rows[0].estimate == 1
