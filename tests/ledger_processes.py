@@ -7,7 +7,6 @@ test_ledger.py starts it and judges what is left.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import random
 import secrets
@@ -21,10 +20,10 @@ import urllib.parse  # noqa: F401 (by pathlib, when the rights to read it may be
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dpdistinct import Release
-from dpdistinct.ledger import Ledger, LedgerError
-from old_ledger import write_old_ledger
+from dpdistinct.ledger import Cost, Ledger, LedgerError
 
 EPSILON = Fraction(1, 10)
 PARAMETERS = {"epsilon": EPSILON, "element": "site"}
@@ -80,6 +79,20 @@ def draw() -> Release:
     return answer(secrets.randbits(62))
 
 
+def release(
+    ledger: Ledger,
+    dataset: str,
+    parameters: Any,
+    epsilon: Any,
+    compute: Callable[[], Release],
+    *,
+    request_id: str = "",
+) -> Release:
+    """The one answer to a request of data without a name."""
+    paid = ledger.pay(dataset, parameters, "", Cost(epsilon), compute, request_id=request_id)
+    return Release(**paid.answer)
+
+
 def leave(file: Path, line: str) -> None:
     """Append one line in one call: a process that is killed has written it or not."""
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -126,7 +139,7 @@ def ask(room: Path, step: Callable[[], None]) -> None:
         return drawn
 
     step()
-    answer = Ledger(room / "ledger.db").release("visits", PARAMETERS, EPSILON, compute)
+    answer = release(Ledger(room / "ledger.db"), "visits", PARAMETERS, EPSILON, compute)
     step()
     leave(room / "published", str(answer.estimate))
     step()
@@ -153,26 +166,11 @@ def answered(room: Path) -> None:
     ask(room, lambda: None)
 
 
-def old(room: Path) -> None:
-    """A file of version 1, with one answer."""
-    question = json.dumps(PARAMETERS, default=str, sort_keys=True, separators=(",", ":"))
-    before = (
-        "visits",
-        question,
-        "before",
-        "1/10",
-        "2024-01-31T10:22:00+00:00",
-        json.dumps(answer(41).to_dict()),
-    )
-    write_old_ledger(room / "ledger.db", {"visits": "1/1"}, [before])
-
-
 SCENES: dict[str, tuple[Callable[[Path], None], Callable[[Path, Callable[[], None]], None]]] = {
     "create": (lambda room: None, create),
     "ready": (ready, ask),
     "paid": (paid, ask),
     "answered": (answered, ask),
-    "old": (old, ask),
 }
 
 
@@ -234,7 +232,7 @@ def sync_before_compute(directory: Path) -> None:
         leave(directory / "unsynced", f"compute {shim.unsynced()}")
         return draw()
 
-    Ledger(directory / "ledger.db").release("visits", PARAMETERS, EPSILON, compute)
+    release(Ledger(directory / "ledger.db"), "visits", PARAMETERS, EPSILON, compute)
     leave(directory / "unsynced", f"return {shim.unsynced()}")
 
 
@@ -260,7 +258,7 @@ def spend(directory: Path) -> None:
     def job(number: int) -> None:
         ledger = Ledger(directory / "ledger.db")
         try:
-            ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+            release(ledger, "visits", PARAMETERS, EPSILON, draw, request_id=str(number))
             leave(directory / "results", "published")
         except LedgerError as error:
             leave(directory / "results", str(error))
@@ -286,7 +284,7 @@ def race(directory: Path) -> None:
 
     def job(number: int) -> None:
         ledger = Ledger(directory / "ledger.db")
-        drawn = ledger.release("visits", PARAMETERS, EPSILON, compute, request_id=str(number))
+        drawn = release(ledger, "visits", PARAMETERS, EPSILON, compute, request_id=str(number))
         leave(directory / f"published-{number}", str(drawn.estimate))
 
     Ledger(directory / "ledger.db").create("visits", 1)
@@ -309,7 +307,7 @@ def chaos(directory: Path) -> None:
                 return draw()
 
             try:
-                drawn = ledger.release("visits", PARAMETERS, EPSILON, compute, request_id=str(number))
+                drawn = release(ledger, "visits", PARAMETERS, EPSILON, compute, request_id=str(number))
                 leave(directory / f"published-{number}", str(drawn.estimate))
             except LedgerError as error:
                 leave(directory / "refused", str(error))
@@ -348,11 +346,11 @@ def share(directory: Path) -> None:
         room.chmod(mode)
     ledger = Ledger(team / "ledger.db")
 
-    def release(who: int, number: int) -> None:
+    def paid_by(who: int, number: int) -> None:
         become(who, [GROUP])
         if who == ANN:
             shim.arm(number, 0)
-        ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+        release(ledger, "visits", PARAMETERS, EPSILON, draw, request_id=str(number))
 
     def create() -> None:
         become(ANN, [GROUP])
@@ -368,14 +366,14 @@ def share(directory: Path) -> None:
 
     was_killed(fork(create))
     for number in range(1, 1000):
-        alive = not was_killed(fork(lambda: release(ANN, number)))  # noqa: B023
+        alive = not was_killed(fork(lambda: paid_by(ANN, number)))  # noqa: B023
         for journal in team.glob("*-journal"):
             found = journal.stat()
             leave(
                 left / "journals",
                 f"{found.st_uid} {found.st_gid} {found.st_mode & 0o777:o} {found.st_size > 0}",
             )
-        if was_killed(fork(lambda: release(BOB, number))) or alive:  # noqa: B023
+        if was_killed(fork(lambda: paid_by(BOB, number))) or alive:  # noqa: B023
             break
     leave(left / "requests", str(number))
     was_killed(fork(look))

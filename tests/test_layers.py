@@ -20,7 +20,7 @@ LAYERS = [
     "inversion privacy query ledger_input",
     "noise joint ledger_rows sources.values sources.columns sources.forms sources.labels sources.blocks",
     "sources.folders sources.places",
-    "ledger_request ledger_store ledger_place ledger_convert contributions",
+    "ledger_request ledger_store ledger_place contributions",
     "curves ledger synthetic",
     "mechanisms groups",
     "group_margins",
@@ -47,7 +47,6 @@ LEVEL = {name: level for level, line in enumerate(LAYERS) for name in line.split
 # These are imported inside of functions, by the lower one of the two: a method that its users expect there.
 UPWARDS = {
     ("sources.values", "sources.frames"),  # from_pairs takes pandas and Polars series
-    ("ledger", "release"),  # Ledger.release, for callers who bring a function of their own
     ("grouped_release", "group_plots"),  # GroupedRelease.plot
     ("report", "plots"),  # Exploration.plot
 }

@@ -26,7 +26,6 @@ from dpdistinct.ledger_request import Fields
 from dpdistinct.ledger_rows import EntryRow, cost_text, request_key
 from dpdistinct.ledger_store import open_book
 from ledger_processes import answer, draw
-from old_ledger import Request, write_old_ledger
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 COST = Cost("0.1")
@@ -401,96 +400,15 @@ def test_the_same_question_in_a_series_is_another_request(ledger: Ledger) -> Non
     assert ledger.show()[0].requests == 2
 
 
-# --- files of version 1
+# --- the price of a request
 
 
 MINUTE = "2024-01-31T10:22:00+00:00"
 
 
-def old_requests(count: int) -> list[Request]:
-    answers = [json.dumps(answer(number).to_dict()) if number % 3 else None for number in range(count)]
-    return [("visits", '{"a":1}', str(n), "1/1000", MINUTE, answers[n]) for n in range(count)]
-
-
-def test_an_old_ledger_is_read_without_being_changed_and_converted_when_it_is_written(path: Path) -> None:
-    write_old_ledger(path, {"visits": "3/2", "trips": "1/3"}, old_requests(30))
-    before, ledger = path.read_bytes(), Ledger(path)
-    accounts, history = ledger.show(), ledger.history("visits")
-    assert [(a.dataset, a.budget, a.spent, a.requests) for a in accounts] == [
-        ("trips", Cost("1/3"), Cost(0), 0),
-        ("visits", Cost("3/2"), Cost("0.03"), 30),
-    ]
-    assert [(e.event, e.time, e.who) for e in history] == [
-        ("create", "", ""),
-        *30 * [("request", MINUTE, "")],
-    ]
-    assert [e.answered for e in history[1:]] == [n % 3 > 0 for n in range(30)]
-    assert path.read_bytes() == before
-    ledger.close("trips", who="ann")
-    assert path.read_bytes() != before
-    assert ledger.history("visits")[:-1] == history
-    assert [(e.event, e.who) for e in ledger.history("visits")[-1:]] == [("convert", "ann")]
-    assert ledger.show() == [
-        *[type(a)(a.dataset, a.budget, a.spent, a.requests, True) for a in accounts[:1]],
-        accounts[1],
-    ]
-    found = ledger.release("visits", {"a": 1}, Fraction(1, 1000), lambda: pytest.fail("read"), request_id="7")
-    assert found == answer(7)
-    with pytest.raises(
-        RequestError, match="request '7' was answered for data without a name; this is visits in"
-    ):
-        ask(ledger, never, question={"a": 1}, cost=Cost("0.001"), request_id="7")
-
-
-def test_a_refusal_leaves_an_old_ledger_as_it_was(path: Path) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, old_requests(3))
-    before = path.read_bytes()
-    with pytest.raises(BudgetError, match=r"0\.997 is left of 1"):
-        ask(Ledger(path), never, cost=Cost(1))
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE requests SET epsilon = '1/2000'",
-        "DELETE FROM requests WHERE number = 2",
-        "UPDATE seal SET digest = ''",
-        "DROP TABLE seal",
-        "PRAGMA user_version = 2",
-    ],
-)
-def test_a_damaged_old_ledger_is_not_converted(path: Path, statement: str) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, old_requests(3))
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute(statement)
-    db.close()
-    before = path.read_bytes()
-    for operation in (Ledger(path).show, lambda: ask(Ledger(path), never)):
-        with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-            operation()
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("amount", ["0/1", "-1/10", "0.1", "1/0", ""])
-def test_an_old_ledger_with_amounts_that_cannot_be_is_not_converted(path: Path, amount: str) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, [("visits", "{}", "", amount, MINUTE, None)])
-    with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-        Ledger(path).show()
-
-
-def test_an_overspent_old_ledger_is_not_converted(path: Path) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, [("visits", "{}", n, "3/5", MINUTE, None) for n in "ab"])
-    with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-        Ledger(path).show()
-
-
-# --- the price of a request
-
-
 def fill(path: Path, first: int, last: int) -> None:
     """Answered requests, all in one transaction: the same rows in a hundredth of the time."""
-    with open_book(str(path), time="", who="", write=True, whole=False) as book:
+    with open_book(str(path), write=True, whole=False) as book:
         for number in range(first, last):
             request = EntryRow(
                 number=0,

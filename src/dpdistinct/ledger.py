@@ -16,19 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger_place import check_place
 from dpdistinct.ledger_request import (
-    TOO_DEAR,
     Answer,
     BudgetError,
-    Fields,
     RequestError,
     Stored,
     answer_fields,
-    canonical,
     check_covered,
     check_text,
     is_short,
@@ -48,9 +45,6 @@ from dpdistinct.ledger_rows import (
 from dpdistinct.ledger_store import make_file, open_book, refusal
 from dpdistinct.parameters import exact
 from dpdistinct.privacy import LONGEST, Cost
-
-if TYPE_CHECKING:
-    from dpdistinct.release import Release
 
 __all__ = [
     "Account",
@@ -75,11 +69,10 @@ UNSHARED = SHARED_DIRECTORY | stat.S_ISVTX  # the sticky bit, with which only ow
 class Entry:
     """One event in the history of a data set, at `time` (UTC, ISO 8601).
 
-    The cost is that of a request, the budget for "create" and "raise", and None for other events. What was
-    converted from an older file has no `who`, and its "create" no time.
+    The cost is that of a request, the budget for "create" and "raise", and None for other events.
     """
 
-    event: str  # create, request, close, reopen, raise, convert
+    event: str  # create, request, close, reopen, raise
     time: str
     who: str
     cost: Cost | None
@@ -129,7 +122,7 @@ class Ledger:
                 raise LedgerError(f"the ledger {self._name} is not shared; its owner can: chmod 660 FILE")
         except (OSError, ValueError, sqlite3.Error) as error:
             raise refusal(self._name, error) from None
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             if book.account(dataset) is not None:
                 raise LedgerError(
                     f"the data set {dataset!r} has a budget already; "
@@ -144,7 +137,7 @@ class Ledger:
         reason. `close` ends all spending.
         """
         who = _user(who)
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             old = self._account(book, dataset).budget
             new = _budget(budget, old.delta if delta is None else delta)
             if not old <= new or old == new:
@@ -229,35 +222,9 @@ class Ledger:
             raise LedgerError("compute must use the bound of the series; nothing was published")
         return found
 
-    def release(
-        self,
-        dataset: str,
-        parameters: Mapping[str, Any],
-        epsilon: Fraction,
-        compute: Callable[[], Release],
-        *,
-        request_id: str = "",
-    ) -> Release:
-        """`pay` for a question in the caller's own words, of data without a name."""
-        from dpdistinct.release import Release
-
-        def drawn() -> Answer:
-            release = compute()
-            if not isinstance(release, Release):
-                raise LedgerError(TOO_DEAR)
-            return Fields("release", release.to_dict())
-
-        canonical("parameters", parameters)
-        cost = Cost(_positive("epsilon", epsilon))
-        paid = self.pay(dataset, parameters, "", cost, drawn, request_id=request_id)
-        try:
-            return Release(**paid.answer)
-        except (TypeError, ValueError):
-            raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
-
     def _debit(self, asked: EntryRow, cost: Cost) -> Stored | None:
         """The stored answer, or None when the request is paid for but has no answer yet."""
-        with self._book(write=True, who=asked.who) as book:
+        with self._book(write=True) as book:
             account = self._account(book, asked.dataset)
             paid = book.request(str(asked.key))
             if paid is None:
@@ -300,7 +267,7 @@ class Ledger:
 
     def _set_closed(self, dataset: str, event: str, who: str | None) -> None:
         who = _user(who)
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             if self._account(book, dataset).closed == (event == "close"):
                 raise LedgerError(
                     f"the data set {dataset!r} is {'closed' if event == 'close' else 'open'} already"
@@ -308,13 +275,13 @@ class Ledger:
             book.record(EntryRow(0, dataset, event, _now(), who))
 
     @contextmanager
-    def _book(self, *, write: bool = False, whole: bool = False, who: str | None = None) -> Iterator[Book]:
+    def _book(self, *, write: bool = False, whole: bool = False) -> Iterator[Book]:
         """The rows, in a transaction that is dropped on any error."""
         if not os.path.lexists(self._path):
             raise LedgerError(f"there is no ledger at {self._name}; {CREATE}")
         try:
             check_place(self._path, self._name)
-            with open_book(self._path, time=_now(), who=_user(who), write=write, whole=whole) as book:
+            with open_book(self._path, write=write, whole=whole) as book:
                 yield book
         except (sqlite3.Error, UnicodeError, OSError) as error:  # SQLite may quote broken text
             raise refusal(self._name, error) from None

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from dpdistinct.errors import DpdistinctError
 from dpdistinct.privacy import Cost
 
-APPLICATION_ID, VERSION = 0x64706C67, 2  # in the header of the file
+APPLICATION_ID, VERSION = 0x64706C67, 3  # in the header of the file
 
 STAY = "BEGIN SELECT RAISE(ABORT, 'only dpdistinct writes a ledger'); END"
 SCHEMA = {
@@ -96,7 +96,7 @@ class EntryRow(NamedTuple):
 
     number: int  # 1, 2, 3, ... in the file
     dataset: str
-    event: str  # create, request, close, reopen, raise, convert
+    event: str  # create, request, close, reopen, raise
     time: str
     who: str
     cost: str | None = None  # of a request; of create and raise, the budget
@@ -294,7 +294,7 @@ def account_after(account: Account | None, entry: EntryRow) -> Account:
         account = replace(account, budget=read_cost(entry.cost))
     elif entry.event in ("close", "reopen"):
         account = replace(account, closed=entry.event == "close")
-    elif entry.event != "convert":
+    else:
         raise Damaged
     if not account.spent <= account.budget:
         raise Damaged
