@@ -16,7 +16,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -204,21 +206,67 @@ def test_when_compute_fails_the_debit_stays_and_asking_again_costs_nothing_more(
 def test_the_debit_is_there_before_the_data_is_read(ledger: Ledger, path: Path) -> None:
     def compute() -> Release:
         assert Ledger(path).show()[0].spent == Cost(EPSILON)
-        assert os.listdir(path.parent) == ["budget.db"]  # no journal that could undo it
+        assert not Path(f"{path}-journal").exists()  # nothing that could undo it
         return draw()
 
     ask(ledger, compute)
 
 
-def test_an_answer_that_was_stored_meanwhile_wins(ledger: Ledger) -> None:
+def test_an_answer_that_was_stored_meanwhile_wins(ledger: Ledger, path: Path) -> None:
+    """Only if somebody removes the file of a claim are there two at once: then the later claim counts."""
     inner = []
 
     def compute() -> Release:
+        remove_claims(path)
         inner.append(ask(ledger))
         return draw()
 
     assert ask(ledger, compute) == inner[0]
     assert ledger.show()[0].spent == Cost(EPSILON)
+    assert os.listdir(path.parent) == ["budget.db"]
+
+
+def test_a_draw_is_forgotten_if_somebody_else_has_claimed_the_request_meanwhile(
+    ledger: Ledger, path: Path
+) -> None:
+    """Although no other answer is there: the first to be ready would be the one with less noise."""
+    drawn: list[Release] = []
+
+    def compute() -> Release:
+        if not drawn:
+            remove_claims(path)
+            with pytest.raises(ZeroDivisionError):
+                ask(ledger, lambda: answer(1 // 0))
+        drawn.append(draw())
+        return drawn[-1]
+
+    assert ask(ledger, compute) == drawn[1]
+    assert len(drawn) == 2
+
+
+def remove_claims(path: Path) -> None:
+    (file,) = path.parent.glob("budget.db-claim-*")
+    file.unlink()
+
+
+def test_whoever_asks_for_the_answer_it_computes_is_refused(ledger: Ledger) -> None:
+    """It would wait for itself."""
+    with pytest.raises(LedgerError, match="compute must not ask for the answer that it computes"):
+        ask(ledger, lambda: ask(ledger))
+    assert ask(ledger, lambda: (ask(ledger, request_id="another"), draw())[1])
+
+
+def test_threads_of_one_process_that_race_on_one_request_draw_once(ledger: Ledger) -> None:
+    drawn = []
+
+    def compute() -> Release:
+        drawn.append(draw())
+        time.sleep(0.05)
+        return drawn[-1]
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ask(ledger, compute), range(8)))
+    assert answers == 8 * drawn
 
 
 def test_one_request_cannot_be_paid_for_with_a_smaller_epsilon(ledger: Ledger) -> None:
@@ -613,8 +661,42 @@ def test_processes_that_race_on_one_request_publish_one_answer(tmp_path: Path) -
         published = lines(tmp_path / f"published-{number}")
         assert len(published) == 8
         assert len(set(published)) == 1
-    assert len(lines(tmp_path / "began")) > 10  # there were races
-    assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Cost(1), Cost(1), 10)]
+    assert len(lines(tmp_path / "began")) == 10  # each was drawn once: who may draw is settled before
+    assert lines(tmp_path / "waited")  # there were races
+    assert os.listdir(tmp_path / "room") == ["ledger.db"]
+    assert Ledger(tmp_path / "room" / "ledger.db").show() == [Account("visits", Cost(1), Cost(1), 10)]
+
+
+@pytest.mark.parametrize("death", ["killed", "stopped_and_killed", "killed_with_a_child"])
+def test_when_the_claimant_dies_before_its_answer_one_of_those_who_wait_takes_over(
+    tmp_path: Path, death: str
+) -> None:
+    run(death, tmp_path)
+    published = lines(tmp_path / "published")
+    assert len(published) == 3
+    assert len(set(published)) == 1
+    assert len(lines(tmp_path / "began")) == 2
+    assert Ledger(tmp_path / "room" / "ledger.db").show() == [Account("visits", Cost(1), Cost(EPSILON), 1)]
+    assert os.listdir(tmp_path / "room") == ["ledger.db"]
+
+
+def test_a_claimant_that_is_stopped_keeps_its_claim(tmp_path: Path) -> None:
+    run("stopped", tmp_path)
+    assert lines(tmp_path / "while stopped") == ["compute"]  # one began, and nobody else
+    published = lines(tmp_path / "published")
+    assert len(published) == 4
+    assert len(set(published)) == 1
+    assert len(lines(tmp_path / "began")) == 1
+
+
+def test_whoever_asks_beside_a_process_that_dies_anywhere_gets_the_one_answer(tmp_path: Path) -> None:
+    run("kill_beside", tmp_path)
+    rooms = sorted(tmp_path.glob("ready-*"))
+    assert len(rooms) == 60
+    for room in rooms:
+        assert 1 <= len(lines(room / "published")) <= 2
+        assert 1 <= len(lines(room / "began")) <= 2
+        check_after_death(room)
 
 
 def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Path) -> None:
@@ -894,7 +976,7 @@ def test_sealing_a_sound_ledger_again_changes_nothing(sound: Path, path: Path) -
         "UPDATE accounts SET spent = x'ff'",
         "UPDATE entries SET answer = '{}' WHERE event = 'request' AND answer IS NULL",
         "INSERT INTO entries SELECT 100, dataset, event, time, who, cost, NULL, question, request_id, input,"
-        " series, kind, answer, answered, digest FROM entries WHERE request_id = 'first'",
+        " series, kind, answer, answered, claim, digest FROM entries WHERE request_id = 'first'",
         "ALTER TABLE entries RENAME COLUMN cost TO price",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM accounts; END",
         "PRAGMA application_id = 0",

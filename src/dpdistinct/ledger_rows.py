@@ -30,7 +30,7 @@ SCHEMA = {
     "entries": """CREATE TABLE entries (
   number INTEGER PRIMARY KEY CHECK (number > 0), dataset TEXT NOT NULL, event TEXT NOT NULL,
   time TEXT NOT NULL, who TEXT NOT NULL, cost TEXT, key TEXT, question TEXT, request_id TEXT, input TEXT,
-  series TEXT, kind TEXT, answer TEXT, answered TEXT, digest TEXT NOT NULL)""",
+  series TEXT, kind TEXT, answer TEXT, answered TEXT, claim TEXT, digest TEXT NOT NULL)""",
     # Two indexes: if damage removes a request from one, the other still prevents a second insert.
     "entries_by_key": "CREATE UNIQUE INDEX entries_by_key ON entries (key)",
     "entries_by_key_again": "CREATE UNIQUE INDEX entries_by_key_again ON entries (key)",
@@ -43,7 +43,7 @@ SCHEMA = {
     "accounts_stay": f"CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts {STAY}",
     "entries_stay": f"CREATE TRIGGER entries_stay BEFORE DELETE ON entries {STAY}",
     "answers_stay": f"""CREATE TRIGGER answers_stay BEFORE UPDATE ON entries
-  WHEN OLD.answer IS NOT NULL OR NEW.answer IS NULL {STAY}""",
+  WHEN OLD.answer IS NOT NULL OR (NEW.answer IS NULL AND NEW.claim IS OLD.claim) {STAY}""",
     "series_stay": f"CREATE TRIGGER series_stay BEFORE DELETE ON series {STAY}",
     "bounds_stay": f"CREATE TRIGGER bounds_stay BEFORE UPDATE ON series {STAY}",
 }
@@ -108,6 +108,7 @@ class EntryRow(NamedTuple):
     kind: str | None = None
     answer: str | None = None
     answered: str | None = None  # when
+    claim: str | None = None  # who is answering it
 
 
 class SeriesRow(NamedTuple):
@@ -214,12 +215,6 @@ class Book:
             self.db.execute(
                 "UPDATE seal SET (entries, total, last, digest) = (?, ?, ?, ?)", (*seal, digest("seal", seal))
             )
-
-    def touch(self) -> None:
-        """Write without changing anything, so that two transactions at least lead to every answer: by that
-        a journal of another time is told (ledger_place.py).
-        """
-        self.db.execute(f"PRAGMA user_version = {VERSION}")
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
         """Every row of a table, by its primary key."""
