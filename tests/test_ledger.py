@@ -944,9 +944,10 @@ def edit_with_force(path: Path, *statements: str, seal: bool = False) -> None:
                     total += int(sealed, 16)
                     db.execute(f"UPDATE {table} SET digest = ? WHERE {column} = ?", (sealed, row[0]))
             (entries,) = db.execute("SELECT max(number) FROM entries").fetchone()
-            seals = (entries, f"{total % 2**256:064x}", "{}")
+            (key,) = db.execute("SELECT key FROM seal").fetchone()
+            seals = (entries, f"{total % 2**256:064x}", "{}", key)
             db.execute("DELETE FROM seal")
-            db.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", (*seals, digest("seal", seals)))
+            db.execute("INSERT INTO seal VALUES (?, ?, ?, ?, ?)", (*seals, digest("seal", seals)))
         for text in TRIGGERS.values():
             db.execute(text)
 

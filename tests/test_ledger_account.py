@@ -223,22 +223,57 @@ def test_of_two_inputs_that_race_on_one_request_one_is_refused(ledger: Ledger) -
         beside[0].result()
 
 
-def test_files_are_named_with_size_and_time(tmp_path: Path) -> None:
+def test_files_are_named_with_their_times(tmp_path: Path) -> None:
     for name, size in (("b.csv", 12_345), ("a.csv", 7)):
         (tmp_path / name).write_bytes(bytes(size))
         os.utime(tmp_path / name, ns=(0, 1706688000_123456789))
     both = files_input([tmp_path / "b.csv", tmp_path / "a.csv", tmp_path / "." / "a.csv"])
     assert [list(file.values()) for file in both["files"]] == [
-        [str(tmp_path / "a.csv"), 7, "2024-01-31T08:00:00.123456+00:00"],
-        [str(tmp_path / "b.csv"), 12_345, "2024-01-31T08:00:00.123456+00:00"],
+        [str(tmp_path / "a.csv"), "2024-01-31T08:00:00+00:00"],
+        [str(tmp_path / "b.csv"), "2024-01-31T08:00:00+00:00"],
     ]
     assert describe_input(both) == (
-        f"{tmp_path}/a.csv (7 bytes, 2024-01-31 08:00:00), {tmp_path}/b.csv (12.3 kB, 2024-01-31 08:00:00)"
+        f"{tmp_path}/a.csv (2024-01-31 08:00:00), {tmp_path}/b.csv (2024-01-31 08:00:00)"
     )
     many = {"files": 5 * both["files"][:1]}
     assert describe_input(many).endswith("08:00:00) and 2 more")
-    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123457789))
-    assert files_input([tmp_path / "a.csv"])["files"] != both["files"][:1]
+    one = files_input([tmp_path / "a.csv"])
+    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123456790))
+    assert files_input([tmp_path / "a.csv"])["digest"] != one["digest"]
+    (tmp_path / "a.csv").write_bytes(bytes(8))
+    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123456789))
+    assert files_input([tmp_path / "a.csv"])["digest"] != one["digest"]
+    assert files_input([tmp_path / "a.csv"])["files"] == one["files"]
+
+
+def test_a_ledger_keeps_no_size_of_a_file_and_no_digest_that_a_guess_could_be_compared_with(
+    ledger: Ledger, path: Path
+) -> None:
+    """One person changes the size, and how many folders such as user=7 there are."""
+    (folder := path.parent / "rows").mkdir()
+    files = [folder / f"user={name}" / "a.csv" for name in ("anna", "bert")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_bytes(bytes(7_654_321))
+        os.utime(file, ns=(0, 1706688000_000000000))
+    noted = files_input(files)
+    ask(ledger, input=noted)
+    assert ask(ledger, never, input=files_input(files)).stored
+    stored = path.read_bytes()
+    assert b"7654321" not in stored
+    assert noted["digest"].encode() not in stored
+    (kept,) = ledger.requests("visits")[0].input["files"]
+    assert kept == {"path": f"{folder}/user=.../a.csv", "time": "2024-01-31T08:00:00+00:00"}
+    other = Ledger(path.parent / "other.db")
+    other.create("visits", 1)
+    ask(other, input=noted)
+    digests = {of.requests("visits")[0].input["digest"] for of in (ledger, other)}
+    assert len(digests) == 2  # each has a key of its own
+    files[0].write_bytes(bytes(7_654_322))
+    os.utime(files[0], ns=(0, 1706688000_000000000))
+    with pytest.raises(RequestError, match="this question was answered for") as refused:
+        ask(ledger, never, input=files_input(files))
+    assert "765" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -547,7 +582,7 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
         Ledger(path),
         who="bob",
         request_id="2024-01",
-        input={"files": [{"path": "a", "bytes": 7, "time": MINUTE}]},
+        input={"files": [{"path": "a", "time": MINUTE}]},
     )
     assert run("close", "visits") == "visits: closed in budget.db; stored answers are still given.\n"
     assert re.search(r"^visits \(closed\) +1 +0.1 +0.9 +0.000001 +0 +0.000001 +1$", run("show"), re.MULTILINE)
@@ -566,7 +601,7 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
 
 def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path) -> None:
     run("create", "visits", "--budget", "1", "--as", "ann")
-    file = {"path": "visits, new.csv", "bytes": 7, "time": MINUTE}
+    file = {"path": "visits, new.csv", "time": MINUTE}
     ask(Ledger(path), who="bob", request_id="2024-01", input={"files": [file]})
     with pytest.raises(InterruptedError):
         ask(Ledger(path), fail, who='="c"', cost=Cost("1/3"), input="", series="monthly")
@@ -579,7 +614,7 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     question = 'element=["url"], epsilon=0.1, person=["user_id"]'
     assert lines == [
         "ann  create  epsilon 1",
-        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (7 bytes, 2024-01-31 10:22:00)  "
+        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (2024-01-31 10:22:00)  "
         + question,
         f'="c"  request  epsilon 1/3  NOT ANSWERED  series monthly  {question}',
         "ann  close",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct.contributions import Contributions
 from dpdistinct.errors import InputError, ParameterError, constant_error, shown
@@ -25,13 +25,15 @@ from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_
 from dpdistinct.resources import Resources
 from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
-from dpdistinct.sources.places import paths_of
+from dpdistinct.sources.places import find_files, paths_of
 
 if TYPE_CHECKING:
     from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
+
+R = TypeVar("R")
 
 CHANGED = (
     "the files changed while they were read, and nothing was published; ask again when they are whole, which "
@@ -106,22 +108,24 @@ def ask(
     """The answer to a question; of Contributions, which have been read already, the query is names alone."""
     if not isinstance(query, Query):
         compute: Callable[[Parameters], Release] = partial(_answer_of, data, resources)
-        return _paid(data, query, parameters, compute, payment)
+        return _paid(note(data, payment), query, parameters, compute, payment)
+    data = data if engine == "spark" else find_files(data)
+    noted = note(data, payment)
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)  # a mistyped column must not cost the budget; the schema is public
         question = query.identity(exact_names=exact_names(source))
         compute = partial(answer, source, query, resources, progress=progress)
-        return _paid(data, question, parameters, compute, payment)
+        return _paid(noted, question, parameters, compute, payment)
 
 
 def _paid(
-    data: Any,
+    noted: Noted | None,
     question: dict[str, Any],
     parameters: Parameters,
     compute: Callable[[Parameters], Release],
     payment: Payment | None,
 ) -> Answered:
-    if payment is None:
+    if payment is None or noted is None:
         return Answered(compute(parameters))
     if payment.series is not None:
         named = _series_of(payment.series, question, parameters)
@@ -136,15 +140,20 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
-    from dpdistinct.ledger import LedgerError
     from dpdistinct.release import Release
 
-    paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
+    paid = pay_for(payment, question | parameters.identity(), noted, Cost(parameters.epsilon), draw)
+    return Answered(read_answer(lambda fields: Release(**fields), paid), paid)
+
+
+def read_answer(read: Callable[[dict[str, Any]], R], paid: Stored) -> R:
+    """The release that was stored."""
+    from dpdistinct.ledger import LedgerError
+
     try:
-        release = Release(**paid.answer)
-    except (TypeError, ValueError):
+        return read(paid.answer)
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
-    return Answered(release, paid)
 
 
 def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
@@ -186,24 +195,40 @@ def _compared(name: str, series: str) -> dict[str, Any]:
     return {"person": person, "element": element, "method": method}
 
 
+class Noted:
+    """What an answer will be computed from, as it was before any of it was opened."""
+
+    def __init__(self, data: Any, payment: Payment) -> None:
+        self._data, self._payment = data, payment
+        self.input = _input_of(data, payment)
+
+    def check(self) -> None:
+        """An InputError if it has changed since."""
+        with constant_error(CHANGED):  # a file may be gone
+            if _input_of(self._data, self._payment) != self.input:
+                raise InputError(CHANGED)
+
+
+def note(data: Any, payment: Payment | None) -> Noted | None:
+    """The data as they are now; None if nobody pays."""
+    return None if payment is None else Noted(data, payment)
+
+
 def pay_for(
-    payment: Payment, question: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
+    payment: Payment, question: dict[str, Any], noted: Noted, cost: Cost, compute: Callable[[], Answer]
 ) -> Stored:
     """The one answer to this question about these data, paid for once."""
-    noted = _input_of(data, payment)
 
     def compute_of_noted() -> Answer:
         """An answer is stored only for the files that it was computed from."""
         drawn = compute()
-        with constant_error(CHANGED):  # a file may be gone
-            if _input_of(data, payment) != noted:
-                raise InputError(CHANGED)
+        noted.check()
         return drawn
 
     paid = payment.ledger.pay(
         payment.dataset,
         question,
-        noted,
+        noted.input,
         cost,
         compute_of_noted,
         request_id=payment.request_id,

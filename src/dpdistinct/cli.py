@@ -147,7 +147,10 @@ PayingLedger = Annotated[
 ]
 Dataset = Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")]
 RequestId = Annotated[
-    str, typer.Option(help="The same id again: the same answer, nothing spent. A new id: a new draw.")
+    str,
+    typer.Option(
+        help="One id, one question, one answer: asked again, nothing is spent. A new id: a new draw."
+    ),
 ]
 DataName = Annotated[
     str | None, typer.Option(help="For the ledger: the name of data that are no files, or move about.")

@@ -8,7 +8,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from dpdistinct.asking import check_payment, logged, pay_for
+from dpdistinct.asking import check_payment, logged, note, pay_for, read_answer
 from dpdistinct.errors import ParameterError
 from dpdistinct.group_lists import Every, GroupList, Value
 from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters
@@ -30,6 +30,7 @@ from dpdistinct.reading import goes_by_disk
 from dpdistinct.resources import Path, Resources, check_resources
 from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
+from dpdistinct.sources.places import find_files
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
@@ -136,16 +137,18 @@ def ask_groups(
     progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[GroupedRelease, Stored | None]:
     """Check, debit, read, curve, mechanism; and how it was paid for, if it was."""
+    data = data if engine == "spark" else find_files(data)
+    noted = note(data, payment)
     with open_source(data, query, resources, engine, progress) as source:
         source.check(query)
         compute = partial(_answer, source, query, parameters, resources, progress)
-        if payment is None:
+        if noted is None:
             return compute(), None
         question = query.identity(exact_names=exact_names(source))
         question |= parameters.counting.identity() | {"delta": parameters.delta}
         cost = Cost(parameters.counting.epsilon, parameters.delta)
-        paid = pay_for(payment, question, data, cost, compute)
-        return GroupedRelease.from_dict(paid.answer), paid
+        paid = pay_for(payment, question, noted, cost, compute)
+        return read_answer(GroupedRelease.from_dict, paid), paid
 
 
 def _answer(

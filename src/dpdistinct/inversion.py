@@ -4,7 +4,7 @@ By inversion: the amount is the largest t with U < tail(t), for a uniform U whos
 from the system. The tail is known between two bounds, which close in on it as digits are added; U is
 compared with both, and more bits and digits are taken until they agree. So rounding decides nothing
 (docs/proofs/joint.md, 3; tests/test_joint.py). The number of comparisons is the same whatever the amount,
-up to a chance of 2^-100, so that the time of a draw says little about it.
+but about once in 10^26, so that the time of a draw says little about it.
 """
 
 from __future__ import annotations

@@ -29,10 +29,12 @@ from dpdistinct.ledger_request import (
     Stored,
     answer_fields,
     check_covered,
+    check_same_question,
     check_text,
     is_short,
     new_request,
     stored_answer,
+    with_key,
 )
 from dpdistinct.ledger_rows import (
     Account,
@@ -204,9 +206,11 @@ class Ledger:
     ) -> Stored:
         """The one answer to a request: the stored one, or else it is paid for, computed and stored.
 
-        A request is (dataset, question, request_id, series). The question, JSON values or fractions in a
+        A request is (dataset, request_id), or without an id (dataset, question, series); an id that is
+        known with another question or series is refused. The question, JSON values or fractions in a
         canonical form, names all that the answer depends on besides the data. `input` says on what data,
-        and an answer is given out for the input that it was computed from alone: another one is refused.
+        and an answer is given out for the input that it was computed from alone: another one is refused. A
+        "digest" in it, such as that of `files_input`, is stored under a key of the ledger.
         `compute` reads the data, and starts only when the debit is safe on the disk; if it fails or dies,
         the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one.
 
@@ -235,7 +239,10 @@ class Ledger:
         """
         with self._book(write=True) as book:
             account = self._account(book, asked.dataset)
+            asked = with_key(asked, book.key)
             paid = book.request(str(asked.key))
+            if paid is not None:
+                check_same_question(paid, asked)
             if paid is None:
                 check_covered(account, cost)
             elif paid.cost != asked.cost:
@@ -276,6 +283,7 @@ class Ledger:
             paid, account = book.request(str(asked.key)), book.account(asked.dataset)
             if paid is None or account is None or paid.cost != asked.cost:
                 raise LedgerError(f"the ledger {self._name} was replaced meanwhile; nothing was published")
+            asked = with_key(asked, book.key)
             first = book.series(asked.dataset, str(asked.series)) if asked.series else None
             if paid.claim != claim.token or (first is not None and claim.begins_series):
                 return None

@@ -25,7 +25,7 @@ class Claim:
         self._path = os.path.realpath(path)  # beside the file itself, as SQLite's journal
         self._place = ""
         self._handle: int | None = None
-        self.token = secrets.token_hex(16)  # by which the ledger knows who holds it
+        self.token = ""  # by which the ledger knows who holds it
         self.begins_series = False
 
     @property
@@ -51,7 +51,7 @@ class Claim:
                 self._refuse_own()
                 return False
             if self._is_there(handle):
-                self._handle = handle
+                self._handle, self.token = handle, secrets.token_hex(16)
                 _held[self] = threading.get_ident()
             else:  # it was removed by its last holder
                 os.close(handle)

@@ -1,7 +1,8 @@
 """The rows of a ledger: how they are sealed when they are written, and checked when they are read.
 
 Each row carries a digest of its fields. The seal, a single row, holds the number of entries, the sum of
-all digests, and the digests of the rows that were written last. A change therefore costs the same however
+all digests, and the digests of the rows that were written last; and a random key, under which the digests
+of inputs are stored. A change therefore costs the same however
 long the ledger is: the digests of the rows that change are taken out of the sum and put in again.
 docs/ledger-protocol.md says what damage is found when.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,7 +40,8 @@ SCHEMA = {
   dataset TEXT NOT NULL, name TEXT NOT NULL, bound INTEGER NOT NULL, digest TEXT NOT NULL,
   PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
     "seal": """CREATE TABLE seal (
-  entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, digest TEXT NOT NULL)""",
+  entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, key TEXT NOT NULL,
+  digest TEXT NOT NULL)""",
     # Against a mistake in another SQLite program.
     "accounts_stay": f"CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts {STAY}",
     "entries_stay": f"CREATE TRIGGER entries_stay BEFORE DELETE ON entries {STAY}",
@@ -135,7 +138,7 @@ class Book:
         seals = db.execute("SELECT * FROM seal").fetchall()
         if len(seals) != 1 or seals[0][-1] != digest("seal", seals[0][:-1]):
             raise Damaged
-        self._entries, total, last, _ = seals[0]
+        self._entries, total, last, self.key, _ = seals[0]
         self._total = int(total, 16)
         self._written: dict[str, str] = {}
         if (db.execute("SELECT max(number) FROM entries").fetchone()[0] or 0) != self._entries:
@@ -211,9 +214,10 @@ class Book:
         """Seal what was written. The last step of a transaction."""
         if self._written:
             last = json.dumps(self._written if len(self._written) <= FEW else None)
-            seal = (self._entries, f"{self._total:064x}", last)
+            seal = (self._entries, f"{self._total:064x}", last, self.key)
             self.db.execute(
-                "UPDATE seal SET (entries, total, last, digest) = (?, ?, ?, ?)", (*seal, digest("seal", seal))
+                "UPDATE seal SET (entries, total, last, key, digest) = (?, ?, ?, ?, ?)",
+                (*seal, digest("seal", seal)),
             )
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
@@ -260,8 +264,8 @@ def create_tables(db: sqlite3.Connection) -> Book:
     db.execute(f"PRAGMA user_version = {VERSION}")
     for statement in SCHEMA.values():
         db.execute(statement)
-    empty = (0, f"{0:064x}", "{}")
-    db.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", (*empty, digest("seal", empty)))
+    empty = (0, f"{0:064x}", "{}", secrets.token_hex(32))
+    db.execute("INSERT INTO seal VALUES (?, ?, ?, ?, ?)", (*empty, digest("seal", empty)))
     return Book(db)
 
 
@@ -311,8 +315,9 @@ def digest(table: str, row: tuple[Any, ...]) -> str:
 
 
 def request_key(entry: EntryRow) -> str:
-    """What makes a request: the data set, the question, the request id and the series."""
-    return digest("request", (entry.dataset, entry.question, entry.request_id, entry.series))
+    """What makes a request: the data set and the request id; without an id, the question and the series."""
+    asked = (entry.request_id,) if entry.request_id else ("", entry.question, entry.series)
+    return digest("request", (entry.dataset, *asked))
 
 
 def cost_text(cost: Cost) -> str:

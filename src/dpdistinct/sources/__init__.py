@@ -25,7 +25,9 @@ from dpdistinct.sources.places import (
     CSV_SUFFIXES,
     DATABASE_SUFFIXES,
     JSON_LINES_SUFFIXES,
+    Files,
     files_of,
+    find_files,
     refuse_elsewhere,
     refuse_ending,
     suffix_of,
@@ -95,6 +97,11 @@ def open_source(
         if engine == "spark":
             yield _open_on_spark(data, query, resources, progress)
             return
+        data = find_files(data)
+        if isinstance(data, Files):
+            with _open_files(list(data.paths), query, resources) as source:
+                yield source
+            return
         if isinstance(data, str | os.PathLike):
             places = [os.fspath(data)]
         elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
@@ -135,7 +142,12 @@ def _open_places(places: list[str], query: Query, resources: Resources) -> Itera
         return
     for place in places:
         refuse_elsewhere(place)
-    paths = [path for place in places for path in files_of(place)]
+    with _open_files([path for place in places for path in files_of(place)], query, resources) as source:
+        yield source
+
+
+@contextmanager
+def _open_files(paths: list[str], query: Query, resources: Resources) -> Iterator[Source]:
     suffix = kind_of(paths, query)
     if query.layout.for_csv and suffix not in CSV_SUFFIXES:
         raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
