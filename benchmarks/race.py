@@ -5,8 +5,8 @@ python benchmarks/race.py [--draws 2000] [--processes 2] [--step 0.001] [--direc
 As many requests are asked by one process alone and by several processes at once, all through one ledger on
 a disk. If the faster of several draws were the answer, racing answers would have less noise, because a draw
 with much noise takes longer. Each comparison of a draw is made to take --step seconds longer, as on a slow
-machine, so that whatever else the machine does cannot hide it. The difference of the means of |noise| is tested against 0; the exit status is 1
-if there is one at p = 0.001.
+machine, so that whatever else the machine does cannot hide it. The difference of the means of |noise| is
+tested against 0; the exit status is 1 if there is one at p = 0.001.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from dpdistinct.cli_common import (
     examples,
     on_terminal,
     say,
+    say_what_decided,
 )
 from dpdistinct.cli_failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
 from dpdistinct.cli_guide import guide_command
@@ -347,6 +348,8 @@ def main() -> None:
         command = typer.main.get_command(app)
         asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
         settings = {} if asks_about_us & set(arguments) else defaults()
+        if not asks_about_us & set(arguments):
+            say_what_decided(settings, arguments)
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         fail(message_of(error), status_of(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import typer
 
 import dpdistinct
 from dpdistinct import asking, parameters, query, resources
-from dpdistinct.cli_common import FILE_OPTIONS, say, terminal_width
+from dpdistinct.cli_common import FILE_OPTIONS, SETTINGS_FILE, decided, say, terminal_width
 from dpdistinct.errors import ParameterError
 from dpdistinct.wording import epsilon_warning
 
@@ -130,9 +131,11 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
         fields: Options = release.to_dict() | {"sentence": release.sentence()}
         fields |= {"warning": warning} if warning else {}
         fields |= {"version": dpdistinct.__version__}
+        if decided:
+            fields |= {"settings": {"file": os.path.expanduser(SETTINGS_FILE)} | decided}
         if paid is not None and payment is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
-            fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
+            fields |= {"ledger": payment.ledger.path, "stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
         typer.echo(json.dumps(fields))
         return
@@ -143,4 +146,4 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:
         spent = f"stored answer of {asking.minute_of(paid)}, nothing spent; " if paid.stored else ""
-        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {payment.ledger.path}", err=True)

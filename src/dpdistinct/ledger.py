@@ -113,6 +113,11 @@ class Ledger:
             raise ParameterError("the path of a ledger must have no NUL")
         self._path = os.path.abspath(self._name)
 
+    @property
+    def path(self) -> str:
+        """Where it is, from the root."""
+        return self._path
+
     def create(
         self, dataset: str, budget: Any, *, delta: Any = 0, who: str | None = None, share: bool = False
     ) -> None:
