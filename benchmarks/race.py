@@ -24,8 +24,8 @@ from statistics import fmean, variance
 from typing import Any
 
 from dpdistinct import Contributions, Cost, Ledger, Release, matching_curve
-from dpdistinct.inversion import HidingTail
-from dpdistinct.parameters import check_parameters
+from dpdistinct.mechanisms.inversion import HidingTail
+from dpdistinct.question.parameters import check_parameters
 from dpdistinct.release import release_curve
 
 EPSILON = 1
