@@ -30,6 +30,7 @@ from dpdistinct import matching_curve
 from dpdistinct.cli import main as cli
 from dpdistinct.cli.failure import PARAMETERS
 from dpdistinct.cli.options import defaults
+from dpdistinct.ledger.account import Ledger
 from dpdistinct.mechanisms.joint import kappa
 from dpdistinct.mechanisms.noise import laplace_margin
 from dpdistinct.trusted import explore as report
@@ -453,7 +454,9 @@ def test_a_budget_is_spent_once_for_each_question(run: Run) -> None:
     again = run("count", "visits.csv", *ASKED, *paid)
     assert json.loads(again.out) == json.loads(first.out) | {"stored": True}
     said = run("count", "visits.csv", *ASKED, *paid[:-1])
-    assert re.fullmatch(r"dpdistinct: stored answer of .*, nothing spent; visits has .* left\n", said.err)
+    assert re.fullmatch(
+        r"dpdistinct: stored answer of .*, nothing spent; visits has .* left in .*/\S+\n", said.err
+    )
     assert run("count", "visits.csv", *ASKED, *paid, "--request-id", "again").status == 0
     outcome = run("count", "visits.csv", *ASKED, *paid, "--request-id", "and again")
     assert refused(outcome, "epsilon 0.4 is over the budget", "0.2 is left of 1; nothing was spent")
@@ -718,14 +721,40 @@ def test_folders_that_must_not_be_looked_into_hold_no_defaults(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config").mkdir()
-    for place in (tmp_path / ".config" / "dpdistinct.toml", tmp_path / "dpdistinct.toml"):
-        place.write_text('epsilon = "0.1"')
-        monkeypatch.chdir(place.parent)
-        assert defaults()["plan"] == {"epsilon": "0.1"}
+    (tmp_path / ".config" / "dpdistinct.toml").write_text('epsilon = "0.1"')
+    assert defaults()["plan"] == {"epsilon": "0.1"}
     tmp_path.chmod(0)
     with powerless():
         assert defaults() == {}
     tmp_path.chmod(0o700)
+
+
+def test_a_file_of_the_working_folder_decides_nothing_and_that_of_the_home_says_so(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for name in ("ours", "theirs"):
+        Ledger(tmp_path / f"{name}.db").create("visits", 100)
+    Path("dpdistinct.toml").write_text(f'epsilon = 50\nledger = "{tmp_path}/theirs.db"')
+    Path("visits.csv").write_text("user,url\na,b\n")
+    count = ("count", "visits.csv", "--person", "user", "--element", "url")
+    outcome = run(*count)
+    assert "epsilon = 1:" in outcome.out
+    assert "./dpdistinct.toml is not read" in outcome.err
+    home = tmp_path / "home" / ".config" / "dpdistinct.toml"
+    home.parent.mkdir(parents=True)
+    home.write_text(f'epsilon = 0.5\nledger = "{tmp_path}/ours.db"')
+    outcome = run(*count, "--dataset", "visits")
+    assert f"{home} decides: epsilon = 0.5, ledger = {tmp_path}/ours.db" in outcome.err
+    assert f"visits has epsilon 99.5 left in {tmp_path}/ours.db" in outcome.err
+    answer = json.loads(run(*count, "--dataset", "visits", "--epsilon", "0.5", "--json").out)
+    assert answer["settings"] == {"file": str(home), "ledger": f"{tmp_path}/ours.db"}
+    assert answer["ledger"] == f"{tmp_path}/ours.db"
+    assert Ledger(tmp_path / "theirs.db").show()[0].requests == 0
+    home.write_text('ledger = "budget.db"')  # in each folder it would be another one
+    assert refused(run(*count), "ledger must be a whole path")
 
 
 def test_a_user_without_a_home_has_no_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,8 @@ LAYERS = [
     "mechanisms.inversion cost question.question ledger.input",
     "mechanisms.noise mechanisms.joint ledger.rows sources.values sources.columns sources.forms sources.labels sources.text.blocks",
     "sources.folders sources.files",
-    "ledger.request ledger.store ledger.place ledger.convert graph.contributions",
+    "ledger.request ledger.store ledger.claim graph.contributions",
+    "ledger.place",
     "graph.curves ledger.account advice.synthetic",
     "mechanisms.single graph.groups",
     "mechanisms.margins",
@@ -48,7 +49,6 @@ LEVEL = {name: level for level, line in enumerate(LAYERS) for name in line.split
 # These are imported inside of functions, by the lower one of the two: a method that its users expect there.
 UPWARDS = {
     ("sources.values", "sources.frames"),  # from_pairs takes pandas and Polars series
-    ("ledger.account", "release"),  # Ledger.release, for callers who bring a function of their own
     ("grouped_release", "show.group_plots"),  # GroupedRelease.plot
     ("trusted.explore", "show.plots"),  # Exploration.plot
 }

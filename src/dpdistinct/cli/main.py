@@ -17,7 +17,7 @@ import typer
 import dpdistinct
 from dpdistinct.cli import check, count, demo, explore, guide, ledger, plan
 from dpdistinct.cli.failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
-from dpdistinct.cli.options import defaults
+from dpdistinct.cli.options import defaults, say_what_decided
 from dpdistinct.errors import DpdistinctError, is_full_disk
 
 app = typer.Typer(
@@ -61,6 +61,8 @@ def main() -> None:
         command = typer.main.get_command(app)
         asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
         settings = {} if asks_about_us & set(arguments) else defaults()
+        if not asks_about_us & set(arguments):
+            say_what_decided(settings, arguments)
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         fail(message_of(error), status_of(error))

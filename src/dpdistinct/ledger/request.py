@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from dpdistinct.cost import LONGEST, Cost, shown
 from dpdistinct.errors import ParameterError, short
-from dpdistinct.ledger.input import describe_input
+from dpdistinct.ledger.input import describe_input, keyed
 from dpdistinct.ledger.rows import Account, EntryRow, LedgerError, cost_text, request_key
 from dpdistinct.question.parameters import exact
 
@@ -26,7 +26,9 @@ class BudgetError(LedgerError):
 
 
 class RequestError(LedgerError):
-    """The request is known with another input or cost, the series with other columns. Nothing was spent."""
+    """The request is known with another question, input or cost, the series with other columns. Nothing was
+    spent.
+    """
 
 
 class Answer(Protocol):
@@ -125,6 +127,22 @@ def check_covered(account: Account, cost: Cost) -> None:
         raise BudgetError(
             f"{cost} is over the budget of data set {account.dataset!r}: "
             f"{left} is left of {budget}; nothing was spent"
+        )
+
+
+def with_key(asked: EntryRow, key: str) -> EntryRow:
+    """The request as it is stored in the ledger of this key."""
+    return asked._replace(input=canonical("input", keyed(json.loads(str(asked.input)), key)))
+
+
+def check_same_question(paid: EntryRow, asked: EntryRow) -> None:
+    """A RequestError, with the names of what differs, if a request id is used for another question."""
+    old, new = ({**json.loads(str(row.question)), "series": row.series} for row in (paid, asked))
+    differ = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    if differ:
+        raise RequestError(
+            f"request {short(str(paid.request_id))!r} is known with another "
+            f"{' and another '.join(map(short, differ))}; choose another request id; nothing was spent"
         )
 
 

@@ -18,7 +18,9 @@ from dpdistinct.sources.files import (
     CSV_SUFFIXES,
     DATABASE_SUFFIXES,
     JSON_LINES_SUFFIXES,
+    Files,
     files_of,
+    find_files,
     refuse_elsewhere,
     refuse_ending,
     suffix_of,
@@ -49,15 +51,14 @@ def open_source(
         if machine.engine == "spark":
             yield _open_on_spark(data, question, reading, machine, progress)
             return
-        if isinstance(data, str | os.PathLike):
-            places = [os.fspath(data)]
-        elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
-            places = [os.fspath(place) for place in data]
+        data = find_files(data)
+        if isinstance(data, Files):
+            opened = _open_files(list(data.paths), question, reading, machine)
+        elif addresses := _addresses(data):
+            opened = _open_addresses(addresses, question, reading, machine)
         else:
-            with _open_object(data, question, reading, machine) as source:
-                yield source
-            return
-        with _open_places(places, question, reading, machine) as source:
+            opened = _open_object(data, question, reading, machine)
+        with opened as source:
             yield source
 
 
@@ -76,22 +77,35 @@ def _open_on_spark(
     return SparkSource(open_files(data, question.sql), machine.temp_directory, progress, text=text)
 
 
-@contextmanager
-def _open_places(
-    places: list[str], question: Question, reading: Reading, machine: Machine
-) -> Iterator[Source]:
-    if places[0].startswith(DATABASE_URLS):
-        from dpdistinct.sources.databases import postgresql
+def _addresses(data: Any) -> list[str]:
+    """What is typed as files are, but is none."""
+    places = data if isinstance(data, list | tuple) else [data]
+    typed = all(isinstance(place, str | os.PathLike) for place in places)
+    return [os.fspath(place) for place in places] if typed else []
 
-        if len(places) > 1:
-            raise ParameterError("give one database at a time")
-        _refuse_file_options(reading)
-        with postgresql(places[0], question) as database, _grouped(database, question, machine) as ready:
-            yield ready
+
+@contextmanager
+def _open_addresses(
+    addresses: list[str], question: Question, reading: Reading, machine: Machine
+) -> Iterator[Source]:
+    from dpdistinct.sources.databases import postgresql
+
+    if not addresses[0].startswith(DATABASE_URLS):
+        for address in addresses:
+            refuse_elsewhere(address)
+        paths = [path for address in addresses for path in files_of(address)]  # files of an odd name
+        with _open_files(paths, question, reading, machine) as source:
+            yield source
         return
-    for place in places:
-        refuse_elsewhere(place)
-    paths = [path for place in places for path in files_of(place)]
+    if len(addresses) > 1:
+        raise ParameterError("give one database at a time")
+    _refuse_file_options(reading)
+    with postgresql(addresses[0], question) as database, _grouped(database, question, machine) as ready:
+        yield ready
+
+
+@contextmanager
+def _open_files(paths: list[str], question: Question, reading: Reading, machine: Machine) -> Iterator[Source]:
     suffix = kind_of(paths, reading)
     if reading.for_csv and suffix not in CSV_SUFFIXES:
         raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
