@@ -24,7 +24,7 @@ from asked import count_distinct, count_distinct_by
 from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking, grouping
 from dpdistinct.cli import main as cli
 from dpdistinct.ledger.account import LedgerError, Stored
-from dpdistinct.question.question import check_query
+from dpdistinct.question.question import Question
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
 SQL = "SELECT User, URL FROM data WHERE URL <> 'a  b'"
@@ -144,7 +144,7 @@ def test_what_may_mean_something_else_is_another_query(one: str, other: str) -> 
 
 
 def spelt(sql: str) -> Any:
-    return check_query(person="a", element="b", sql=sql).identity()["sql"]
+    return Question(person="a", element="b", sql=sql).identity()["sql"]
 
 
 def test_a_request_id_stands_for_one_question(
