@@ -20,7 +20,7 @@ import pytest
 
 import dpdistinct
 from asked import count_distinct, count_distinct_by
-from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking, grouping
+from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking
 from dpdistinct.cli import main as cli
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
@@ -235,8 +235,7 @@ def meanwhile(happens: Callable[[], object]) -> Iterator[None]:
         return drawn
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "answer", partial(then, asking.answer))
-        patch.setattr(grouping, "_answer", partial(then, grouping._answer))
+        patch.setattr(asking, "_answer", partial(then, asking._answer))
         yield
 
 
@@ -352,7 +351,7 @@ def test_a_name_that_has_begun_two_series_goes_on_with_both(
 ) -> None:
     by_python(series="monthly", request_id="1")
     with monkeypatch.context() as before:  # as ledgers have it that are older than the refusal
-        before.setattr(asking, "_refuse_other_series", lambda payment, asked: None)
+        before.setattr(asking, "_refuse_other_series", lambda *asked: None)
         by_python(series="monthly", request_id="1", method="greedy")
     for method in ("matching", "greedy"):
         assert by_python(series="monthly", request_id="2", method=method).mechanism == "fixed"
