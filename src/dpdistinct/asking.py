@@ -99,6 +99,8 @@ def parameters_of(question: Question, payment: Payment | None = None) -> Paramet
         return question.parameters
     if payment is not None and payment.series is not None:
         raise ParameterError("series does not apply to counts by group")
+    if question.aim != "lower_bound":
+        raise ParameterError("aim does not apply to counts by group")
     from dpdistinct.mechanisms.by_group import check_group_parameters
 
     return check_group_parameters(
@@ -106,7 +108,7 @@ def parameters_of(question: Question, payment: Payment | None = None) -> Paramet
         beta=question.beta,
         delta=question.delta,
         method=question.method,
-        mechanism=question.mechanism or "sharp",
+        mechanism="sharp" if question.mechanism is None else question.mechanism,
         max_bound=question.max_bound,
         groups=len(question.groups) if isinstance(question.groups, GroupList) else None,
         one_group_per_person=question.one_group_per_person,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
@@ -86,10 +87,14 @@ def epsilon_warning(epsilon: Fraction) -> str | None:
 
 
 def warn_of_epsilon(epsilon: Fraction) -> None:
-    """The same as a Python warning, at the line that called the public function."""
+    """The same as a Python warning, at the line that called the package."""
     text = epsilon_warning(epsilon)
-    if text is not None:
-        warnings.warn(text, PrivacyWarning, stacklevel=3)
+    if text is None:
+        return
+    caller, level = sys._getframe(), 1
+    while caller.f_back is not None and caller.f_globals.get("__name__", "").startswith("dpdistinct."):
+        caller, level = caller.f_back, level + 1
+    warnings.warn(text, PrivacyWarning, stacklevel=level)
 
 
 def group_heads(group_by: Sequence[str], every: Sequence[str | None]) -> list[str]:

@@ -23,14 +23,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpdistinct.grouping import group_parameters, read_groups
-from dpdistinct.reading import contributions_of as read_contributions
-
 import asked
-from asked import open_source
+from asked import open_source, unchecked
 from collisions import labels_like
 from dpdistinct import Contributions, DpdistinctError, greedy_curve, matching_curve
+from dpdistinct.asking import parameters_of
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.graph.reading import contributions_of as read_contributions
+from dpdistinct.graph.reading import read_groups
+from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.question.group_lists import Every, parse_groups
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
@@ -143,22 +144,25 @@ def by_group(
     every: Every | None = None,
     memory_limit: str | None = None,
 ) -> Outcome:
-    """Grouped by the first column of the element: as odd as labels can be."""
+    """Grouped by the first column of the element, which a question would refuse: as odd as labels can be."""
     how = dict(scene.how)
     machine = Machine(threads=how.pop("threads", None), memory_limit=memory_limit)
     question = Question(**how)
     column = question.element[0]
     of_unknown = every if groups == "unknown" else None
-    question = replace(
+    question = unchecked(
         question,
         group_by=(column,),
         groups=parse_groups(groups, columns=[column], every=every),
         every=of_unknown,
+        delta="1e-6" if groups == "unknown" else None,
+        **BY_GROUP,
     )
-    parameters = group_parameters(question, delta="1e-6" if groups == "unknown" else None, **BY_GROUP)
+    parameters = parameters_of(question)
+    assert isinstance(parameters, GroupParameters)
     with open_source(source, question, machine) as table:
         table.check(question)
-        held, names = read_groups(table, question, parameters, machine)
+        held, names = read_groups(table, question, question.method, parameters.bounds, machine)
     curve = held if isinstance(held, GroupedCurve) else grouped_greedy_curve(held, parameters.bounds)
     kept = {bound: curve.at(bound).tolist() for bound in map(int, curve.bounds)}
     return Outcome(groups={name: {bound: kept[bound][i] for bound in kept} for i, name in enumerate(names)})

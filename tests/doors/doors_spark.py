@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import dpdistinct.spark
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+import dpdistinct
 from doors import LARGEST_BOUND, SIDES, Scene
 from doors_arrow import arrow_scene, table_of
 from dpdistinct import Contributions, InputError
@@ -52,8 +52,9 @@ class Cluster:
 
 def read_both_ways(df: DataFrame, **how: Any) -> Contributions:
     """The pairs, whose greedy curve must be the one that Spark's sorted keys give."""
-    contributions = dpdistinct.spark.read(df, **how)
-    there = dpdistinct.spark.greedy_curve(df, **how).values(LARGEST_BOUND)
+    table = dpdistinct.table(df, person=how["person"])
+    contributions = table.read(how["element"])
+    there = table.curve(how["element"], method="greedy").values(LARGEST_BOUND)
     if (there != dpdistinct.greedy_curve(contributions).values(LARGEST_BOUND)).any():
         raise InputError("two greedy curves of one table")
     return contributions

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import dpdistinct.spark
 import duckdb
 import numpy as np
 import pandas as pd
@@ -80,14 +79,18 @@ CONTRIBUTIONS = Contributions.from_pairs([1, 2], [1, 2])
 TABLE = pd.DataFrame({"person": [1, 2], "element": [1, 2]})
 RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper", "max_bound": 5}
 READ = {"data": TABLE, "person": "person", "element": "element"}
-LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
-LIMITS |= {"columns": None, "encoding": "utf-8"}
+SQL: dict[str, Any] = {"sql": None}
+LIMITS = SQL | {"memory_limit": None, "temp_directory": None, "threads": None, "engine": "duckdb"}
+LIMITS |= {"columns": None, "encoding": "utf-8", "format": None, "delimiter": None, "comment": None}
+LIMITS |= {"header": True, "quotes": True}
 GROUPS = RELEASE | {"mechanism": "sharp", "delta": None, "group_by": "element", "groups": ["1"]}
 GROUPS |= {"every": None, "one_group_per_person": False}
 ONE = dpdistinct.Cost(1)
+BOOK: dict[str, Any] = {"ledger": None, "dataset": None}
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 GROUP_PAYMENT = {name: value for name, value in PAYMENT.items() if name != "series"}
 GUIDE = {"audience": "team", "harm": "low", "releases": 4, "people": 100, "elements": 200}
+READY = dpdistinct.table(TABLE, person="person")
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
 
@@ -107,12 +110,17 @@ def calls(folder: Path) -> dict[str, Call]:
     def compute() -> Any:
         return asked.count_distinct(CONTRIBUTIONS)
 
-    spark = {"df": TABLE, "person": "person", "element": "element", "temp_directory": None, "progress": None}
     return {
-        "count_distinct": (asked.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
-        "count_distinct_by": (asked.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
-        "read": (asked.read, READ | LIMITS),
-        "check": (asked.check, READ | LIMITS),
+        "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | SQL | PAYMENT),
+        "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | SQL | BOOK),
+        "read": (dpdistinct.read, READ | SQL),
+        "check": (dpdistinct.check, READ | SQL),
+        "table": (asked.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
+        "Table.count": (asked.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
+        "Table.read": (asked.read, READ | LIMITS),
+        "Table.check": (asked.check, READ | LIMITS),
+        "Table.curve": (READY.curve, {"element": "element", "method": "greedy"}),
+        "Table.explore": (READY.explore, {"element": "element", "epsilon": 1, "beta": 0.05}),
         "guide": (dpdistinct.guide, GUIDE),
         "plan": (dpdistinct.plan, {"epsilon": 1, "beta": 0.05, "bounds": [1, 10]}),
         "plan_groups": (dpdistinct.plan_groups, {"groups": 12, "epsilon": 1, "beta": 0.05, "bounds": [1]}),
@@ -154,13 +162,10 @@ def calls(folder: Path) -> dict[str, Call]:
             book.release,
             {"dataset": "visits", "parameters": {}, "epsilon": 1, "compute": compute, "request_id": ""},
         ),
-        "spark.count_distinct": (dpdistinct.spark.count_distinct, spark | RELEASE),
-        "spark.greedy_curve": (dpdistinct.spark.greedy_curve, spark),
-        "spark.read": (dpdistinct.spark.read, spark | {"memory_limit": None, "threads": None}),
     }
 
 
-def asked() -> list[tuple[str, str]]:
+def cases() -> list[tuple[str, str]]:
     """Every function with each of its parameters."""
     import tempfile
 
@@ -169,7 +174,7 @@ def asked() -> list[tuple[str, str]]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("name", "parameter"), asked())
+@pytest.mark.parametrize(("name", "parameter"), cases())
 def test_no_message_shows_what_was_handed_in(name: str, parameter: str, tmp_path: Path) -> None:
     function, known = calls(tmp_path)[name]
     shown = []
@@ -215,7 +220,7 @@ def test_every_public_function_is_asked(tmp_path: Path) -> None:
     functions = {name for name in dpdistinct.__all__ if inspect.isfunction(getattr(dpdistinct, name))}
     methods = {
         f"{thing.__name__}.{name}"
-        for thing in (Ledger, Contributions)
+        for thing in (dpdistinct.Table, Ledger, Contributions)
         for name, value in inspect.getmembers(thing, callable)
         if not name.startswith("_") and set(inspect.signature(value).parameters) - {"self"}
     }

@@ -13,10 +13,10 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
     pytest.skip("there is no Java", allow_module_level=True)
 
-import dpdistinct.spark
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import dpdistinct
 from doors import DOORS, try_scene
 from doors_spark import Cluster, spark_session
 from dpdistinct import InputError
@@ -49,4 +49,4 @@ def test_a_far_time_in_milliseconds_fails_spark_itself(cluster: Cluster, tmp_pat
     with pytest.raises(Exception, match="overflow"):
         df.collect()
     with pytest.raises(InputError, match="Spark could not"):
-        dpdistinct.spark.read(df, person="person", element="element")
+        dpdistinct.read(df, person="person", element="element")

@@ -9,14 +9,16 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from dpdistinct.grouping import group_parameters, read_groups
 
 from asked import count_distinct_by, open_source
 from collisions import labels_like, texts_with_key
 from dpdistinct import _core
+from dpdistinct.asking import parameters_of
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.graph.reading import read_groups
+from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.question import Question, group_query
+from dpdistinct.question.question import Question
 
 SIDES = {"person": "user", "element": "site"}
 
@@ -56,14 +58,16 @@ def groups_of(
     every: Any = None,
 ) -> dict[Any, list[int]]:
     """What is kept of each group at every bound."""
-    question = group_query(Question(**SIDES, sql=sql), group_by=by, groups=groups, every=every)
     delta = 1e-6 if groups == "unknown" else None
     numbers = {"epsilon": 1, "beta": 0.05, "delta": delta, "mechanism": "sharp", "max_bound": 40}
-    parameters = group_parameters(question, method="greedy", **numbers)
+    by = {"group_by": by, "groups": groups, "every": every}
+    question = Question(**SIDES, sql=sql, **by, method="greedy", **numbers)
+    parameters = parameters_of(question)
+    assert isinstance(parameters, GroupParameters)
     machine = Machine(memory_limit=memory_limit, temp_directory=None, threads=2)
     with open_source(table, question, machine) as source:
         source.check(question)
-        held, names = read_groups(source, question, parameters, machine)
+        held, names = read_groups(source, question, question.method, parameters.bounds, machine)
     if not isinstance(held, GroupedCurve):
         held = grouped_greedy_curve(held, parameters.bounds)
     kept = [held.at(bound) for bound in held.bounds]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import naive
 from dpdistinct import ColumnError, Contributions, ParameterError, greedy_curve, matching_curve
-from dpdistinct.sources.values import KeyPairs, canonical, column_of
+from dpdistinct.sources.values import canonical, column_of, key_pairs
 from keyed import SECRET, assert_tells_nothing, contributions_of, shape_of
 from strategies import Row, tables
 
@@ -127,7 +127,7 @@ SCALARS = {
 
 def keys_of(values: Any) -> list[int]:
     """The keys of the values that are there, as elements of one person."""
-    pairs = KeyPairs([column_of([1] * len(values), "people")], [column_of(values, "elements")])
+    pairs = key_pairs([column_of([1] * len(values), "people")], [column_of(values, "elements")])
     table = pa.RecordBatchReader.from_stream(pairs).read_all()
     return table["element"].to_pylist()
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpdistinct.advice.plan import plan_groups
 from dpdistinct.mechanisms.margins import (
     epsilon_for_group,
     group_margin,
@@ -18,7 +19,6 @@ from dpdistinct.mechanisms.margins import (
     total_margin,
 )
 from dpdistinct.mechanisms.noise import noise_scale
-from dpdistinct.trusted.explore import plan_groups
 
 BETA = Fraction(1, 20)
 epsilons = st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=1000)

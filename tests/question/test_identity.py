@@ -21,7 +21,7 @@ import pytest
 
 import dpdistinct
 from asked import count_distinct, count_distinct_by
-from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking, grouping
+from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking
 from dpdistinct.cli import main as cli
 from dpdistinct.ledger.account import LedgerError, Stored
 from dpdistinct.question.question import Question
@@ -330,8 +330,7 @@ def meanwhile(happens: Callable[[], object]) -> Iterator[None]:
         return drawn
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "answer", partial(then, asking.answer))
-        patch.setattr(grouping, "_answer", partial(then, grouping._answer))
+        patch.setattr(asking, "_answer", partial(then, asking._answer))
         yield
 
 
@@ -468,7 +467,7 @@ def test_a_name_that_has_begun_two_series_goes_on_with_both(
 ) -> None:
     by_python(series="monthly", request_id="1")
     with monkeypatch.context() as before:  # as ledgers have it that are older than the refusal
-        before.setattr(asking, "_refuse_other_series", lambda payment, asked: None)
+        before.setattr(asking, "_refuse_other_series", lambda *asked: None)
         by_python(series="monthly", request_id="1 greedy", method="greedy")
     for method in ("matching", "greedy"):
         asked_again = by_python(series="monthly", request_id=f"2 {method}", method=method)

@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dpdistinct.question.layout import Layout, check_layout, fields_of
 from typer.testing import CliRunner
 
 import asked
@@ -26,6 +25,8 @@ from dpdistinct import ColumnError, FileError, InputError, ParameterError, _core
 from dpdistinct.cli.main import app
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.question.reading import Reading
+from dpdistinct.sources.text.headers import fields_of
 from fuzz_text import rows_of
 from test_text import read_csv
 
@@ -357,10 +358,9 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         for data in (pd.DataFrame({"person": [1], "element": [2]}), "postgresql://nobody@localhost/x"):
             with pytest.raises(ParameterError, match="are for files"):
                 read(data, **SIDES, **options, **({"sql": "SELECT 1"} if isinstance(data, str) else {}))
-        question = Question(**SIDES, **options)
         with (
             pytest.raises(ParameterError, match="are for engine duckdb"),
-            open_source([path], question, Machine(), "spark"),
+            open_source([path], Question(**SIDES), Machine(engine="spark"), **options),
         ):
             pass
     with pytest.raises(ParameterError, match="columns must be named for sql over"):
@@ -386,19 +386,19 @@ WRONG: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_no_layout_is_refused(wrong: dict[str, Any]) -> None:
-    good = {"format": None, "delimiter": None, "comment": None, "header": True, "quotes": True}
     (name,) = wrong
     with pytest.raises(ParameterError, match=f"^{name} must be"):
-        check_layout(**good | wrong)
+        Reading(**wrong)
 
 
 def test_a_layout_is_a_part_of_the_question() -> None:
-    assert Question(**SIDES).identity() == Question(**SIDES, quotes=True, header=True).identity()
-    tab = [Question(**SIDES, delimiter=word).identity() for word in ("tab", "\\t", "\t")]
-    assert tab == [Question(**SIDES).identity() | {"delimiter": "\t"}] * 3
-    names = [Question(**NUMBERED, columns=columns).identity() for columns in (["a", "b"], ["b", "a"])]
+    assert Reading().identity() == Reading(quotes=True, header=True, encoding="UTF-8").identity() == {}
+    tab = [Reading(delimiter=word).identity() for word in ("tab", "\\t", "\t")]
+    assert tab == [{"delimiter": "\t"}] * 3
+    names = [Reading(header=False, columns=columns).identity() for columns in (["a", "b"], ["b", "a"])]
     assert names[0] != names[1]
-    assert Layout(format="csv", header=False).identity() == {"format": "csv", "header": False}
+    assert Reading(columns=["a", "b"]).identity() == Reading(columns=["b", "a"]).identity()
+    assert Reading(format="csv", header=False).identity() == {"format": "csv", "header": False}
 
 
 # Integer labels

@@ -36,7 +36,7 @@ BAD = [
     *[("beta", x) for x in (0, 0.5, 1, -0.1, float("nan"), "few", None, 1e-30)],
     *[("max_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
     *[("method", x) for x in ("flow", None, "Matching")],
-    *[("mechanism", x) for x in ("laplace", None)],
+    *[("mechanism", x) for x in ("laplace", "", 0, False, "Joint")],
     *[("aim", x) for x in ("bias", None, True)],
 ]
 

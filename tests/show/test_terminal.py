@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from dpdistinct.cli.options import wrapped
 from dpdistinct.grouped_release import GroupRow
 from dpdistinct.show.tables import new_table, text_of
+from dpdistinct.show.terminal import wrapped
 from dpdistinct.wording import over_lines
 from test_grouped_release import SHOWN as OF_COUNTRIES
 

@@ -7,9 +7,10 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from asked import count_distinct
+import dpdistinct
 from dpdistinct import Contributions
 from dpdistinct.wording import PrivacyWarning, epsilon_warning, odds, surest
 
@@ -48,6 +49,13 @@ def test_the_page_on_privacy_has_these_numbers() -> None:
 def test_a_large_epsilon_is_warned_of_where_it_was_asked_for() -> None:
     assert epsilon_warning(Fraction(5)) is None
     data = Contributions.from_pairs([1, 2], [3, 4])
-    with pytest.warns(PrivacyWarning, match=r"epsilon = 7.5 protects little: .* 99.94% sure") as caught:
-        count_distinct(data, epsilon="7.5")
-    assert [warning.filename for warning in caught] == [__file__]
+    rows = duckdb.sql("SELECT 'a' AS who, 'x' AS page, 'DE' AS land")
+    by = {"person": "who", "element": "page", "group_by": "land", "groups": ["DE"]}
+    for ask in (
+        lambda: dpdistinct.count_distinct(data, epsilon="7.5"),
+        lambda: dpdistinct.table(data).count(epsilon="7.5"),
+        lambda: dpdistinct.count_distinct_by(rows, **by, epsilon="7.5"),  # type: ignore[arg-type]
+    ):
+        with pytest.warns(PrivacyWarning, match=r"epsilon = 7.5 protects little: .* 99.94% sure") as caught:
+            ask()
+        assert [warning.filename for warning in caught] == [__file__]

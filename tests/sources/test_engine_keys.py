@@ -6,9 +6,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from dpdistinct.reading import contributions_of
 
+from asked import count_distinct
 from dpdistinct import Contributions, matching_curve
+from dpdistinct.graph.reading import contributions_of
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
@@ -32,9 +33,9 @@ def test_the_engine_hashes_text_and_integers_and_no_type_that_has_no_keys() -> N
     assert {"varchar", "bigint"} <= HASHED_BY_DUCKDB <= set(DUCKDB)
     sides = Question(person="a", element="b")
     text = duckdb.sql("SELECT 'x' AS a, 1 AS b")
-    assert Relation(text).unordered_keys(sides) is not None
+    assert Relation(text)._unordered_keys(sides) is not None
     for other in ("1.5::DOUBLE", "TIMESTAMP '2024-01-01'", "1.50::DECIMAL(4, 2)", "TRUE"):
-        assert Relation(duckdb.sql(f"SELECT 'x' AS a, {other} AS b")).unordered_keys(sides) is None
+        assert Relation(duckdb.sql(f"SELECT 'x' AS a, {other} AS b"))._unordered_keys(sides) is None
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -56,15 +57,15 @@ def test_columns_of_several_values_are_told_apart_by_their_places() -> None:
 def test_a_release_by_matching_uses_them_and_one_by_greedy_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     table = duckdb.sql("SELECT i % 50 AS who, 'page' || i % 90 AS page FROM range(500) t(i)")
     asked: list[str] = []
-    whole = Relation.unordered_keys
+    whole = Relation._unordered_keys
 
     def noted(self: Relation, question: Any) -> Any:
         asked.append(question.element[0])
         return whole(self, question)
 
-    monkeypatch.setattr(Relation, "unordered_keys", noted)
+    monkeypatch.setattr(Relation, "_unordered_keys", noted)
     options: dict[str, Any] = {"person": "who", "element": "page", "mechanism": "fixed", "max_bound": 9}
     for method in ("matching", "greedy", "sampling"):
-        release = asked.count_distinct(table, method=method, epsilon=1000, **options)
+        release = count_distinct(table, method=method, epsilon=1000, **options)
         assert release.estimate == 90
     assert asked == ["page"]

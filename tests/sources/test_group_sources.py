@@ -16,17 +16,19 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from dpdistinct.grouping import group_parameters, read_groups
 from typer.testing import CliRunner
 
 import dpdistinct
 from asked import count_distinct_by, open_source
 from dpdistinct import ColumnError, InputError, ParameterError
+from dpdistinct.asking import parameters_of
 from dpdistinct.cli import main as cli
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.graph.reading import read_groups
+from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.question.group_lists import PERIODS
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.question import Question, group_query
+from dpdistinct.question.question import Question
 
 COUNTRIES = ["DE", "FR", "US", "IT"]  # nobody is in IT, and some are elsewhere
 BY_BOTH = {
@@ -132,14 +134,14 @@ def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) ->
 
 
 def curve_of(source: Any, how: dict[str, Any], machine: Any = None) -> Any:
-    question = group_query(Question(**SIDES), **how)
-    parameters = group_parameters(
-        question, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
-    )
+    numbers: dict[str, Any] = {"epsilon": 1, "beta": 0.05, "mechanism": "sharp", "max_bound": 40}
+    question = Question(**SIDES, **how, method="greedy", **numbers)
+    parameters = parameters_of(question)
+    assert isinstance(parameters, GroupParameters)
     machine = machine or ON_DISK
     with open_source(source, question, machine) as opened:
         opened.check(question)
-        table, _ = read_groups(opened, question, parameters, machine)
+        table, _ = read_groups(opened, question, question.method, parameters.bounds, machine)
     if not isinstance(table, GroupedCurve):
         table = grouped_greedy_curve(table, parameters.bounds)
     return np.array([table.at(bound) for bound in table.bounds]), table.bounds
@@ -166,7 +168,7 @@ ENEMIES = [
 
 
 @pytest.mark.parametrize("kind", ["CSV", "JSON lines", "Parquet", "SQLite", "Polars", "pandas"])
-@pytest.mark.parametrize("resources", [IN_MEMORY, ON_DISK], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("machine", [IN_MEMORY, ON_DISK], ids=["in memory", "on disk"])
 @pytest.mark.parametrize("one_group", [False, True])
 def test_one_hostile_person_moves_all_groups_together_by_at_most_the_bound(
     kind: str, machine: Any, one_group: bool, tmp_path: Path

@@ -15,28 +15,29 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from dpdistinct.sources.text.groups import GroupedText
 
 from asked import count_distinct_by, open_source
 from dpdistinct import ColumnError
 from dpdistinct.graph.groups import group_bits
 from dpdistinct.question.group_lists import GroupList, label_of
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.question import Question, group_query
+from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
+from dpdistinct.sources.source import Groups
+from dpdistinct.sources.text.files import TextSource
 
 RESOURCES = Machine(threads=2)
 Keys = Counter[tuple[int, int]]
 
 
 def asked(**how: Any) -> Question:
-    return group_query(Question(person="user", element="site"), **how)
+    return Question(person="user", element="site", **how)
 
 
 @contextmanager
-def opened(path: Path, question: Question) -> Iterator[GroupedText]:
+def opened(path: Path, question: Question) -> Iterator[TextSource]:
     with open_source(path, question, RESOURCES) as source:
-        assert isinstance(source, GroupedText)
+        assert isinstance(source, TextSource)
         source.check(question)
         yield source
 
@@ -49,14 +50,14 @@ def keys_of(stream: Any) -> Keys:
 def both_ways(path: Path, question: Question) -> tuple[Keys, Keys]:
     """The keys that the tokenizer makes, and those of the same texts by DuckDB."""
     assert isinstance(question.groups, GroupList)
-    labels, bits = question.groups.labels, group_bits(len(question.groups))
+    groups = Groups(question.groups.labels, group_bits(len(question.groups)))
     with opened(path, question) as source:
-        with source.grouped_parts(question, labels, bits, RESOURCES) as (part,):
+        with source.keys(question, groups, RESOURCES) as (part,):
             ours = keys_of(part)
         texts = source._files.values(list(question.names))
     with duckdb.connect() as connection:
         relation = Relation(connection.from_arrow(pa.RecordBatchReader.from_stream(texts).read_all()))
-        return ours, keys_of(relation.keys(question, labels, bits))
+        return ours, keys_of(relation.key_stream(question, groups, ordered=True))
 
 
 HOSTILE = [
@@ -100,9 +101,9 @@ def test_the_tokenizer_and_duckdb_find_the_same_groups_in_hostile_csv(row_end: b
         ours, theirs = both_ways(path, asked(**how))
         assert ours == theirs
         assert ours
-    sides = Question(person=["user", "day"], element=["site", "day"])
     listed = {"user": ["u1", "u2", "u500"], "site": ["s", "t"]}
-    ours, theirs = both_ways(path, group_query(sides, group_by=["user", "site"], groups=listed))
+    by = {"group_by": ["user", "site"], "groups": listed}
+    ours, theirs = both_ways(path, Question(person=["user", "day"], element=["site", "day"], **by))
     assert ours == theirs
     assert ours
 
@@ -280,6 +281,6 @@ def test_groups_are_the_same_in_blocks_of_any_size(block: int, tmp_path: Path) -
         "bits": 2,
     }
     with opened(path, question) as source:
-        stream = source._files.grouped_keys(["user"], ["site"], ["country"], **by, block=block)
+        stream = source._files.keys(["user"], ["site"], ["country"], **by, block=block)
         ours = keys_of(stream)
     assert ours == both_ways(path, question)[1]

@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from dpdistinct.reading import greedy_curve_on_disk
 
 import asked
 import dpdistinct
 from asked import open_source
 from dpdistinct import InputError, asking, greedy_curve
+from dpdistinct.graph.reading import greedy_curve_on_disk
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from inputs import KINDS, TYPES, curve_of, visits_of
@@ -33,8 +33,8 @@ def on_disk(
     threads: int | None = None,
 ) -> dpdistinct.Curve:
     machine = Machine(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    question = Question(**SIDES, sql=sql, columns=columns)
-    with open_source(source, question, machine) as opened:
+    question = Question(**SIDES, sql=sql)
+    with open_source(source, question, machine, columns=columns) as opened:
         return greedy_curve_on_disk(opened, question, machine)
 
 

@@ -17,7 +17,7 @@ import pytest
 from asked import count_distinct, count_distinct_by, open_source, read
 from dpdistinct import InputError, Ledger, ParameterError, greedy_curve
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.question import Question, group_query
+from dpdistinct.question.question import Question
 from inputs import check_reading, curve_of, greedy_reference, visits_of
 from postgresql_server import CONNECTIONS, NoServerError, running_server
 
@@ -188,9 +188,8 @@ def test_sites_by_country_and_month_in_one_call(server: str) -> None:
 def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
     endless = "SELECT i AS person, i AS element, i AS g FROM generate_series(1, 1e15::bigint) i -- for ever"
     for person, grouped in product(("person", "persn"), (False, True)):
-        question = Question(person=person, element="element", sql=endless)
-        if grouped:
-            question = group_query(question, group_by="g", groups=[1, 2])
+        by = {"group_by": "g", "groups": [1, 2]} if grouped else {}
+        question = Question(person=person, element="element", sql=endless, **by)
         if grouped and person == "persn":
             with (
                 pytest.raises(InputError, match="no column 'persn'"),

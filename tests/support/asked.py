@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,14 @@ def check(data: Any, *, encoding: str | None = None, **options: Any) -> Check:
     question, machine = Question.of(options), Machine.of(options)
     reading = Reading.of(options | ({} if encoding is None else {"encoding": encoding}))
     return check_table(data, question, reading, machine, encoding_given=encoding is not None)
+
+
+def unchecked(question: Question, **fields: Any) -> Question:
+    """The question with other fields, also such as it would refuse."""
+    changed = copy.copy(question)
+    for name, value in fields.items():
+        object.__setattr__(changed, name, value)
+    return changed
 
 
 @contextmanager

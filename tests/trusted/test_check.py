@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import asked
+import dpdistinct
 import naive_text
 from asked import check
 from dpdistinct import ColumnError, FileError, ParameterError
@@ -317,10 +318,10 @@ def test_every_kind_of_table_is_checked(kind: str, tmp_path: Path) -> None:
     if found.command.startswith("dpdistinct count "):
         assert copied(found.command)["estimate"] == 2
     else:
-        asked = found.command.removeprefix("dpdistinct.")
+        written = found.command.removeprefix("dpdistinct.")
         data = TABLES[kind](tmp_path)
-        assert ast.parse(asked)
-        assert eval(asked, {"count_distinct": asked.count_distinct, "data": data}).element == "element"
+        assert ast.parse(written)
+        assert eval(written, {"count_distinct": dpdistinct.count_distinct, "data": data}).element == "element"
     without = check(TABLES[kind](tmp_path))
     assert (without.rows, without.people, list(without.columns)) == (4, None, ["person", "element"])
 

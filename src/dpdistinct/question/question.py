@@ -144,7 +144,7 @@ class Question(Checked):
             epsilon=self.epsilon,
             beta=self.beta,
             method=self.method,
-            mechanism=self.mechanism or "joint",
+            mechanism="joint" if self.mechanism is None else self.mechanism,
             max_bound=self.max_bound,
             aim=self.aim,
         )
