@@ -391,6 +391,14 @@ def test_parameters_that_are_not_allowed_are_named(changes: dict[str, Any], name
         check_group_parameters(**({"groups": 5} | given | changes))
 
 
+@pytest.mark.parametrize("method", ["sampling", "Matching", "gredy", "", None, ["matching"]])
+def test_no_other_method_is_taken_for_greedy(method: Any) -> None:
+    with pytest.raises(ParameterError, match="method"):
+        replace(settings(5), counting=replace(settings(5).counting, method=method))
+    with pytest.raises(ParameterError, match="mechanism"):
+        replace(settings(5), counting=replace(settings(5).counting, mechanism=method))
+
+
 def test_data_that_was_read_in_another_way_is_refused() -> None:
     with pytest.raises(ParameterError, match="groups"):
         release_groups(DATA, settings(4), groups=NAMES[:4], group_by=["c"])

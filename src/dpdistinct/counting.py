@@ -82,7 +82,14 @@ def count_distinct(
     )
     if isinstance(data, Contributions):
         refuse_for_contributions(
-            sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
+            sql=sql,
+            columns=columns,
+            encoding=encoding,
+            format=format,
+            delimiter=delimiter,
+            comment=comment,
+            header=header,
+            quotes=quotes,
         )
         warn_of_epsilon(parameters.epsilon)
         sides = {"person": person, "element": element}  # they were read already; here they are names alone

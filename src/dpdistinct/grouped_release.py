@@ -19,8 +19,14 @@ from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.group_lists import Every, Value
-from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
-from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
+from dpdistinct.group_margins import epsilon_for_group
+from dpdistinct.group_mechanisms import (
+    GroupAnswer,
+    GroupParameters,
+    choice_share,
+    count_groups,
+    count_single_groups,
+)
 from dpdistinct.groups import (
     GroupedContributions,
     GroupedCurve,
@@ -28,7 +34,6 @@ from dpdistinct.groups import (
     first_basis,
     grouped_greedy_curve,
 )
-from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import OpenDPSampler, Sampler
 from dpdistinct.parameters import Mechanism, Method
 from dpdistinct.release import drawn
@@ -103,7 +108,7 @@ class GroupedRelease:
         if row.estimate < 1:
             return None
         alone = self.one_group_per_person or len(self.rows) == 1
-        share = 1 - (Fraction(0) if self.mechanism == "fixed" else SHARP_SHARE if alone else GROUP_SHARE)
+        share = 1 - choice_share(self.mechanism, self.max_bound, alone=alone)
         groups, beta = len(self.rows), Fraction(repr(self.beta))
         return epsilon_for_group(size=row.estimate, bound=row.bound, beta=beta, groups=groups, share=share)
 

@@ -140,8 +140,8 @@ def _noisy_max(scale: float, draw: Draw) -> Any:
 
     _enable()
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
-    measure = max_divergence() if draw == "permute_and_flip" else zero_concentrated_divergence()
-    return make_noisy_max(*space, measure, scale=scale)
+    measures = {"permute_and_flip": max_divergence, "exponential": zero_concentrated_divergence}
+    return make_noisy_max(*space, measures[draw](), scale=scale)
 
 
 def noise_scale(sensitivity: int, epsilon: Fraction) -> float:

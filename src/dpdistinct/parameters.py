@@ -33,6 +33,11 @@ class Parameters:
     max_bound: int | None  # None: the mechanism has no bound
     aim: Aim = "lower_bound"  # what the bound is chosen for
 
+    def __post_init__(self) -> None:
+        check_name("method", self.method, get_args(Method))
+        check_name("mechanism", self.mechanism, get_args(Mechanism))
+        check_name("aim", self.aim, get_args(Aim))
+
     def identity(self) -> dict[str, Any]:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
         return dict(vars(self))
@@ -52,14 +57,9 @@ def check_parameters(
         raise ParameterError(
             f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound"
         )
-    if type(method) is not str or method not in get_args(Method):
-        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {shown(method)}")
-    if type(mechanism) is not str or mechanism not in get_args(Mechanism):
-        raise ParameterError(
-            f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
-        )
-    if type(aim) is not str or aim not in get_args(Aim):
-        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    check_name("method", method, get_args(Method))
+    check_name("mechanism", mechanism, get_args(Mechanism))
+    check_name("aim", aim, get_args(Aim))
     if aim == "estimate" and mechanism != "joint":
         raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
     if mechanism == "shifted_inverse" and max_bound is not None:
@@ -85,6 +85,12 @@ def check_parameters(
         max_bound=max_bound,
         aim=cast(Aim, aim),
     )
+
+
+def check_name(parameter: str, name: Any, allowed: tuple[str, ...]) -> None:
+    """Refuses a name that is not on the list: where a name decides, no other may be taken for one of them."""
+    if type(name) is not str or name not in allowed:
+        raise ParameterError(f"{parameter} must be one of {', '.join(allowed)}, got {shown(name)}")
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")

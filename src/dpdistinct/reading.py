@@ -59,7 +59,14 @@ def read(
     """
     if isinstance(data, Contributions):
         refuse_for_contributions(
-            sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
+            sql=sql,
+            columns=columns,
+            encoding=encoding,
+            format=format,
+            delimiter=delimiter,
+            comment=comment,
+            header=header,
+            quotes=quotes,
         )
         return data
     query = check_query(
@@ -81,8 +88,10 @@ def read(
 
 def refuse_for_contributions(**given: Any) -> None:
     """Refuses parameters that do not apply; none is ignored."""
+    left_out = {"encoding": "utf-8", "header": True, "quotes": True}  # and None for all others
     for name, value in given.items():
-        if value is not None:
+        default = left_out.get(name)
+        if type(value) is not type(default) or value != default:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
 
 

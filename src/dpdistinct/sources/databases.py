@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.query import Query
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.duck import only_table, quoted
@@ -43,10 +43,10 @@ def is_sqlite(path: str) -> bool:
 @contextmanager
 def sqlite_file(path: str, query: Query) -> Iterator[SqliteFile]:
     """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
-    address = Path(path).absolute().as_uri() + "?mode=ro"
+    address, found = Path(path).absolute().as_uri() + "?mode=ro", file_name(path)
     with (
         constant_error(
-            f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
+            f"{found} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
         ),
         closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
     ):

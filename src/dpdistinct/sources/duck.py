@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.group_lists import Every, GroupList, check_labels, first_day, label_order
 from dpdistinct.query import Query
 from dpdistinct.resources import Resources
@@ -329,8 +329,9 @@ def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
     """Makes the tables of a DuckDB file known; if it has one, that is also called `data`."""
+    found = file_name(path)
     with constant_error(
-        f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
+        f"{found} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
     ):
         connection.execute(f"ATTACH {literal(path)} AS input (READ_ONLY)")
         connection.execute("USE input")
@@ -347,10 +348,11 @@ def only_table(path: str, names: list[str], sql: str | None) -> str | None:
         return names[0]
     if sql is not None or "data" in names:
         return None
+    found = file_name(path)
     raise FileError(
-        f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
+        f"{found} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
         if names
-        else f"{path} has no table"
+        else f"{found} has no table"
     )
 
 
