@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -222,15 +222,14 @@ def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
 ) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
-    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, kept, run_select
 
     sql = query.sql or "FROM data"
     check_select(sql)
     with connect(resources) as connection:
         bind_stream(connection, stream, columns)
-        keep = partial(copied, connection, sql)
         table = run_select(connection, sql, "the table")
-        yield Relation(table, **names, threads=resources.threads, copy=keep)
+        yield Relation(table, **names, threads=resources.threads, copy=partial(kept, connection))
 
 
 @contextmanager
@@ -265,15 +264,16 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(query)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, connect, kept, moved, query_errors
 
-        if query.sql is None:
-            yield Relation(data, threads=resources.threads)
-            return
-        check_select(query.sql)
-        with query_errors("the relation", query.sql):
-            table = data.query("data", query.sql)
-        yield Relation(table, threads=resources.threads)
+        table = data
+        if query.sql is not None:
+            check_select(query.sql)
+            with query_errors("the relation", query.sql):
+                table = data.query("data", query.sql)
+        with connect(resources) if query.groups == "unknown" else nullcontext() as own:
+            keep = None if own is None else lambda rows: kept(own, moved(own, rows))
+            yield Relation(table, threads=resources.threads, copy=keep)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark import SparkSource
@@ -293,9 +293,7 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     ):
         from dpdistinct.sources.frames import ArrowSource
 
-        # A lazy frame of Polars: its query is the caller's own, and runs here.
-        table = data.collect() if hasattr(data, "collect") else data
-        frame = ArrowSource(table, resources.threads)
+        frame = ArrowSource(data, resources.threads)
     else:
         raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     if query.sql is None and not query.group_by:

@@ -216,7 +216,7 @@ def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
         failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
     if failure is not None:
         raise InputError(f"the database refused the query: {failure}")
-    return _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
+    return _core.schema_fields(_core.stream_schema(cursor.fetch_arrow().__arrow_c_stream__()))
 
 
 class PostgreSql:
@@ -237,7 +237,7 @@ class PostgreSql:
         people, elements = chosen(query, self)
         rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
-        return ArrowKeys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
+        return ArrowKeys(rows, width[: len(people)], width[len(people) :])
 
     def values(self, names: list[str]) -> ArrowStream:
         """These columns, as Arrow. The query runs when the stream is opened."""

@@ -41,13 +41,14 @@ class Relation:
         exact_names: bool = False,
         utf8: bool = False,
         threads: int = 1,
-        copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
+        copy: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
-        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep the rows
-        of a stream that can be read only once.
+        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep rows that
+        may come from a stream that can be read only once.
         """
         self._table = table
         self._copy = copy
+        self._kept: duckdb.DuckDBPyRelation | None = None
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
@@ -64,7 +65,7 @@ class Relation:
     def keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
         sides = self._sides(query)
-        values = self._table.project(", ".join(form for side in sides for form in side))
+        values = self._values(sides) if self._kept is None else self._kept
         label_keys = self._label_keys(query)
         return _RelationKeys(
             values, [len(side) for side in sides], labels, bits, label_keys=label_keys, **self._known
@@ -105,15 +106,21 @@ class Relation:
 
     def group_labels(self, query: Query) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
-        _, _, labels = self._sides(query)
-        if self._copy is not None:
-            self._table = self._copy()
-        # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one of them.
-        as_bytes = ", ".join(f"encode({label})" for label in labels)
+        *_, labels = sides = self._sides(query)
+        values = self._values(sides)
         with constant_error(_core.FAILED):
-            found = self._table.project(as_bytes).distinct().fetchall()
+            if self._copy is not None:
+                values = self._kept = self._copy(values)
+            # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one.
+            as_bytes = ", ".join(f"encode({name})" for name in values.columns[-len(labels) :])
+            found = values.project(as_bytes).distinct().fetchall()
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
+
+    def _values(self, sides: Sequence[Sequence[str]]) -> duckdb.DuckDBPyRelation:
+        """What is hashed of each row: a column of its own for each form."""
+        forms = [form for side in sides for form in side]
+        return self._table.project(", ".join(f"{form} AS value_{i}" for i, form in enumerate(forms)))
 
     def _kinds(self) -> dict[str, Any]:
         return dict(zip(self.columns, self._table.types, strict=True))
@@ -365,20 +372,38 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
         connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
 
 
-def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
-    """The result of a query, kept to be read more than once: some streams can be read only once.
+def kept(connection: Any, rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Rows of this connection, to be read more than once.
 
     DuckDB stores no text that is not UTF-8, so this becomes what the core makes of it.
     """
-    with constant_error(_core.FAILED):
-        result = connection.sql(sql)
-        columns = [
-            f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
-            for name, kind in zip(map(quoted, result.columns), result.types, strict=True)
-        ]
-        result.project(", ".join(columns)).create("kept_for_dpdistinct")
-        table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
-        return table
+    columns = [
+        f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
+        for name, kind in zip(map(quoted, rows.columns), rows.types, strict=True)
+    ]
+    rows.project(", ".join(columns)).create("kept_for_dpdistinct")
+    table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
+    return table
+
+
+def moved(connection: Any, rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Rows of another connection, here. They are read once."""
+    connection.register("rows_for_dpdistinct", _Opened(rows.__arrow_c_stream__()))
+    here: duckdb.DuckDBPyRelation = connection.table("rows_for_dpdistinct")
+    return here
+
+
+class _Opened:
+    """A stream that is open already, and tells its schema without being read."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_schema__(self) -> Any:
+        return _core.stream_schema(self._capsule)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
 
 
 def quoted(name: str) -> str:

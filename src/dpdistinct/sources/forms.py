@@ -20,6 +20,7 @@ from typing import Any
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError
+from dpdistinct.streams import ArrowStream
 
 # DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/values.hpp.
 DUCKDB = {
@@ -89,18 +90,19 @@ def check_arrow_field(
 
 
 class ArrowKeys:
-    """The keys of an open Arrow stream: which of its columns say who, and which say what; how many threads
+    """The keys of an Arrow stream: which of its columns say who, and which say what; how many threads
     hash them.
     """
 
     def __init__(
-        self, capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1
+        self, rows: ArrowStream, people: Sequence[int], elements: Sequence[int], threads: int = 1
     ) -> None:
-        self._capsule, self._people, self._elements = capsule, list(people), list(elements)
+        self._rows, self._people, self._elements = rows, list(people), list(elements)
         self._threads = threads
 
     def __arrow_c_schema__(self) -> Any:
         return _core.key_schema()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _core.key_stream(self._capsule, self._people, self._elements, threads=self._threads)
+        rows = self._rows.__arrow_c_stream__()
+        return _core.key_stream(rows, self._people, self._elements, threads=self._threads)
