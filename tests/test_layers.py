@@ -15,7 +15,7 @@ LONGEST = 400
 
 # From the bottom to the top: a module may import what stands in a line above its own, or beside it.
 LAYERS = [
-    "errors digits hull wording tables",
+    "errors digits hull wording tables stopping",
     "resources streams parameters group_lists layout selection",
     "inversion privacy query ledger_input",
     "noise joint ledger_rows sources.values sources.columns sources.forms sources.labels sources.blocks",
@@ -26,7 +26,7 @@ LAYERS = [
     "group_margins",
     "group_mechanisms release",
     "sources.duck sources.text sources.headers sources.frames sources.sparkio sources.sparkkeys",
-    "sources.databases sources.parquet sources.spark sources.guesses sources.text_groups",
+    "sources.databases sources.keeping sources.parquet sources.spark sources.guesses sources.text_groups",
     "sources",
     "reading",
     "asking measurement",

@@ -14,6 +14,7 @@ import dpdistinct
 from dpdistinct import asking, parameters, query, resources
 from dpdistinct.cli_common import FILE_OPTIONS, say, terminal_width
 from dpdistinct.errors import ParameterError
+from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
@@ -134,11 +135,16 @@ def _print(release: Any, paid: Stored | None, payment: asking.Payment | None, as
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
-        typer.echo(json.dumps(fields))
+        text = json.dumps(fields)
+        heed()  # after a signal nothing is published
+        typer.echo(text)
         return
-    if release.kind == "grouped":
-        typer.echo(f"{release.table(terminal_width())}\n")
-    say(release.sentence())
+    table = f"{release.table(terminal_width())}\n" if release.kind == "grouped" else None
+    sentence = release.sentence()
+    heed()
+    if table is not None:
+        typer.echo(table)
+    say(sentence)
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None and payment is not None:

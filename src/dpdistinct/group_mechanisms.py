@@ -8,7 +8,8 @@ tests/test_groups_exact.py):
     CHANGING one person's rows       2 epsilon, unlike a single count: one group may lose what another gains
 
 All lower bounds hold together, and with them that of the total, with probability at least 1 - beta
-(unknown groups: one by one).
+(unknown groups: each group of the table is shown with a lower bound that is too large with probability at
+most beta; claim G8).
 """
 
 from __future__ import annotations

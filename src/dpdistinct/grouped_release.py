@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib
 import io
 import json
 import math
@@ -17,9 +16,9 @@ from typing import Any, ClassVar, Literal
 
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
-from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import Every, Value
-from dpdistinct.group_margins import epsilon_for_group
+from dpdistinct.errors import ParameterError, library, shown
+from dpdistinct.group_lists import Every, Value, group_heads, group_name, printable
+from dpdistinct.group_margins import epsilon_for_group, shown_margin
 from dpdistinct.group_mechanisms import (
     GroupAnswer,
     GroupParameters,
@@ -28,6 +27,7 @@ from dpdistinct.group_mechanisms import (
     count_single_groups,
 )
 from dpdistinct.groups import (
+    UNKNOWN_BITS,
     GroupedContributions,
     GroupedCurve,
     curves_of_single_groups,
@@ -42,6 +42,7 @@ from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
 BAR, LEAST_BAR = 30, 10  # characters
 LINES = 60  # of a printed table
+MOST_GROUPS = 1 << UNKNOWN_BITS  # no table has more: it would be refused
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class GroupedRelease:
 
     There is a row for each group of the list, in its order; with groups="unknown" for each that may be
     shown. With probability at least 1 - beta every lower_bound and the total are at most the truth, all at
-    once (unknown groups: each by itself, and there is no total).
+    once. Unknown groups: each group of the table is shown with a lower_bound above the truth with
+    probability at most beta; of those shown any part may be (see margin_together). There is no total.
 
     >>> row = GroupRow("DE", lower_bound=950, estimate=994, bound=10)
     >>> public = {"epsilon": 1.0, "beta": 0.05, "delta": 0.0, "method": "matching", "mechanism": "sharp"}
@@ -161,15 +163,15 @@ class GroupedRelease:
 
     def to_polars(self) -> Any:
         """The rows as a Polars DataFrame."""
-        return _library("polars").DataFrame(self.columns())
+        return library("polars").DataFrame(self.columns())
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
-        return _library("pandas").DataFrame(self.columns())
+        return library("pandas").DataFrame(self.columns())
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table."""
-        return _library("pyarrow").table(self.columns())
+        return library("pyarrow").table(self.columns())
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """A bar for each group, as a picture. Needs Matplotlib (pip install '.[plot]' in the clone)."""
@@ -188,7 +190,7 @@ class GroupedRelease:
         if not self.rows:
             parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
         elif self.total_lower_bound is None:
-            parts = [f'{self._count()} of {by}. Each number under "at least" has {sure} by itself.']
+            parts = [f"{self._count()} of {by}. {self._about_shown()}"]
         else:
             pairs = f"distinct pairs of {by} and {self.element or 'element'}"
             parts = [
@@ -201,6 +203,27 @@ class GroupedRelease:
         known = self.total_lower_bound is not None
         parts += [self._about_small()] if known and self.too_small else []
         return " ".join([*parts, self._promise()])
+
+    def margin_together(self, most_groups: int = MOST_GROUPS) -> int:
+        """Of unknown groups: with probability 1 - beta all shown have at least their estimate minus this.
+
+        most_groups: how many groups the table can have at most, which must be public: never counted in it.
+        """
+        if self.total_lower_bound is not None or not self.rows:
+            raise ParameterError(
+                "margin_together is for unknown groups; the lower bounds of a list hold as one"
+            )
+        if type(most_groups) is not int or not len(self.rows) <= most_groups <= MOST_GROUPS:
+            raise ParameterError(f"most_groups must be how many can be shown, got {shown(most_groups)}")
+        counted = 1 - choice_share(self.mechanism, self.max_bound, alone=False)
+        return shown_margin(self.rows[0].bound, self.epsilon, self.beta, counted, most_groups)
+
+    def _about_shown(self) -> str:
+        return (
+            'Each group of the table is shown with too large a number under "at least" with probability at '
+            f"most {plain(self.beta)}; but those shown are selected, so many may be. All shown have at least "
+            f"their noisy count minus {self.margin_together():,}, with {confidence(self.beta)} confidence."
+        )
 
     def _about_noisy_counts(self) -> str:
         least, most = min(row.bound for row in self.rows), max(row.bound for row in self.rows)
@@ -296,35 +319,8 @@ class GroupedRelease:
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
 
 
-def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
-    """What the groups are, by column.
-
-    >>> group_heads(["country", "day"], [None, "month"])
-    ['country', 'month of day']
-    """
-    pairs = zip(group_by, every, strict=True)
-    return [f"{period} of {name}" if period else name for name, period in pairs]
-
-
-def group_name(group: Value | tuple[Value, ...]) -> str:
-    """A group as it is shown to people."""
-    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
-
-
-def printable(value: Value) -> str:
-    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
-
-
 def _at_least(row: GroupRow) -> str:
     return f"{row.lower_bound:,}" if row.lower_bound else "too small"
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"this needs {name}: pip install {name}") from None
 
 
 def release_groups(

@@ -87,7 +87,8 @@ def count_distinct_by(
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
-    at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
+    at once (of unknown groups those shown are selected: GroupedRelease.margin_together). CHANGING one
+    person's rows costs 2 epsilon here (docs/proofs/groups.md).
     """
     query = check_query(
         person=person,

@@ -42,8 +42,12 @@ def _file(path: str) -> dict[str, Any]:
     """A folder such as person=7 holds a value, which is not kept: size and time tell what has changed."""
     found = os.stat(path)
     path = without_values(path)
-    time = datetime.fromtimestamp(found.st_mtime_ns // 1000 / 10**6, UTC)
-    return {"path": path, "bytes": found.st_size, "time": time.isoformat(timespec="microseconds")}
+    microseconds = found.st_mtime_ns // 1000
+    try:
+        time = datetime.fromtimestamp(microseconds / 10**6, UTC).isoformat(timespec="microseconds")
+    except (OSError, OverflowError, ValueError):  # before the year 1 or after 9999, as a file may say
+        time = f"{microseconds} us"
+    return {"path": path, "bytes": found.st_size, "time": time}
 
 
 def _size(count: int) -> str:

@@ -222,7 +222,8 @@ def _selected(
     stream: Any, columns: list[str], query: Query, resources: Resources, **names: bool
 ) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
-    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, kept, run_select
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
+    from dpdistinct.sources.keeping import kept
 
     sql = query.sql or "FROM data"
     check_select(sql)
@@ -264,7 +265,8 @@ def _open_object(data: Any, query: Query, resources: Resources) -> Iterator[Sour
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(query)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, connect, kept, moved, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, connect, query_errors
+        from dpdistinct.sources.keeping import kept, moved
 
         table = data
         if query.sql is not None:

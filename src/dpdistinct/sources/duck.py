@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from dpdistinct.resources import Resources
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
+from dpdistinct.stopping import held
 from dpdistinct.streams import ArrowStream
 
 if TYPE_CHECKING:
@@ -210,11 +210,8 @@ class _RelationKeys:
 
 def load_duckdb() -> Any:
     """DuckDB. Signals wait while it is loaded: if Python raises an exception then, it aborts the process."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    try:
+    with held():
         import duckdb
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return duckdb
 
 
@@ -370,40 +367,6 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
         connection.register("rows_for_dpdistinct", stream)
         names = ", ".join(map(quoted, columns))
         connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
-
-
-def kept(connection: Any, rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Rows of this connection, to be read more than once.
-
-    DuckDB stores no text that is not UTF-8, so this becomes what the core makes of it.
-    """
-    columns = [
-        f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
-        for name, kind in zip(map(quoted, rows.columns), rows.types, strict=True)
-    ]
-    rows.project(", ".join(columns)).create("kept_for_dpdistinct")
-    table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
-    return table
-
-
-def moved(connection: Any, rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Rows of another connection, here. They are read once."""
-    connection.register("rows_for_dpdistinct", _Opened(rows.__arrow_c_stream__()))
-    here: duckdb.DuckDBPyRelation = connection.table("rows_for_dpdistinct")
-    return here
-
-
-class _Opened:
-    """A stream that is open already, and tells its schema without being read."""
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __arrow_c_schema__(self) -> Any:
-        return _core.stream_schema(self._capsule)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._capsule
 
 
 def quoted(name: str) -> str:
