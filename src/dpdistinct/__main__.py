@@ -20,7 +20,7 @@ def main() -> NoReturn:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _occupy_standard_streams()
         with stopping.held():
-            from dpdistinct.cli import main as run
+            from dpdistinct.cli.main import main as run
         try:
             run()
         except SystemExit as ended:
