@@ -26,10 +26,10 @@ from timing import head, line
 warnings.simplefilter("ignore")
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
+import dpdistinct.spark  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql.functions import count_distinct  # noqa: E402
 
-import dpdistinct.spark  # noqa: E402
 from dpdistinct import matching_curve  # noqa: E402
 
 SIZES = (1_000_000, 10_000_000, 50_000_000)

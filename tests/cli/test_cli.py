@@ -686,6 +686,43 @@ def test_output_that_cannot_be_written_is_one_line(folder: Path, unbuffered: str
     assert refused(Outcome(result.returncode, "", result.stderr), "the disk is full", status=1)
 
 
+def closing(stream: int) -> Callable[[], None]:
+    return lambda: os.close(stream)
+
+
+@pytest.mark.parametrize("arguments", [["count", "visits.csv", *ASKED], ["plan"]], ids=lambda a: a[0])
+def test_a_closed_standard_output_is_told_before_anything_is_read(folder: Path, arguments: list[str]) -> None:
+    result = subprocess.run(
+        [*COMMAND, *arguments], preexec_fn=closing(1), stderr=subprocess.PIPE, text=True, cwd=folder
+    )
+    assert refused(Outcome(result.returncode, "", result.stderr), "standard output is closed", status=1)
+
+
+def test_a_closed_standard_error_is_no_failure(folder: Path) -> None:
+    result = subprocess.run(
+        [*COMMAND, "count", "visits.csv", *ASKED],
+        preexec_fn=closing(2),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    assert (result.returncode, result.stdout[:8]) == (0, "At least")
+
+
+def test_a_working_folder_that_is_gone_is_told_as_such(folder: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    asked = [*COMMAND, "count", str(folder / "visits.csv"), *ASKED]
+    result = subprocess.run(
+        [*asked, "--ledger", "budget.db", "--dataset", "visits"],
+        preexec_fn=gone.rmdir,
+        capture_output=True,
+        text=True,
+        cwd=gone,
+    )
+    assert refused(Outcome(result.returncode, result.stdout, result.stderr), "the working folder", status=1)
+
+
 def test_a_disk_without_room_for_temporary_files_is_told_as_such(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

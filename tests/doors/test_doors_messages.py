@@ -296,3 +296,46 @@ def test_no_query_of_the_documentation_fails_for_the_text_of_one_row(page: Path)
     # A cast of text that is no number is an error; TRY_CAST leaves out that row alone.
     for question in re.findall(r"SELECT [^`\"]*", page.read_text()):
         assert not CASTS.search(question), question
+
+
+def _sqlite(path: Path, *tables: str) -> None:
+    import sqlite3
+
+    with sqlite3.connect(path) as file:
+        for table in tables:
+            file.execute(f"CREATE TABLE {table} (person, element)")
+
+
+def _duckdb(path: Path, *tables: str) -> None:
+    with duckdb.connect(path) as file:
+        for table in tables:
+            file.execute(f"CREATE TABLE {table} (person INT, element INT)")
+
+
+BROKEN: dict[str, Callable[[Path], Any]] = {
+    "rows.csv": lambda path: path.write_text("other,columns\n1,2\n"),
+    "rows.csv.gz": lambda path: path.write_bytes(b"no gzip"),
+    "rows.jsonl.zst": lambda path: path.write_bytes(b"no zstandard"),
+    "rows.parquet": lambda path: path.write_bytes(b"no Parquet"),
+    "no.sqlite": lambda path: path.write_bytes(b"SQLite format 3\x00 and nothing more"),
+    "empty.sqlite": _sqlite,
+    "two.db": lambda path: _sqlite(path, "one", "other"),
+    "no.duckdb": lambda path: path.write_bytes(b"no database"),
+    "empty.duckdb": _duckdb,
+    "two.ddb": lambda path: _duckdb(path, "one", "other"),
+    "rows.json": lambda path: path.write_text("[]"),
+    "rows.xlsx": lambda path: path.write_bytes(b"PK"),
+    "rows.zip": lambda path: path.write_bytes(b"PK"),
+    "rows.odd": lambda path: path.write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("sql", [None, "SELECT nothing FROM nowhere"])
+def test_no_message_shows_a_folder_that_tells_a_value(name: str, sql: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / f"user={SECRET}"
+    folder.mkdir()
+    BROKEN[name](folder / name)
+    with pytest.raises(DpdistinctError) as refused:
+        dpdistinct.count_distinct(f"{tmp_path}/*/{name}", person="person", element="element", sql=sql)
+    assert DIGITS not in "".join(traceback.format_exception(refused.value))

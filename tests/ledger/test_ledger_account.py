@@ -18,12 +18,14 @@ from concurrent.futures import Future
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dpdistinct import ParameterError
 from dpdistinct.cli import main as cli
+from dpdistinct.ledger import input as ledger_input
 from dpdistinct.ledger.account import BudgetError, Cost, Ledger, LedgerError, RequestError, Stored
 from dpdistinct.ledger.input import describe_input, files_input
 from dpdistinct.ledger.request import Fields
@@ -638,3 +640,16 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     assert "\x1b" not in run("history", "visits")
     assert "exclude each other" in run("history", "visits", "--csv", "--json", status=2)
     assert "no data set 'trips'" in run("history", "trips", status=4)
+
+
+@pytest.mark.parametrize("seconds", [10**13, -(10**13)])
+def test_a_file_of_a_time_that_no_calendar_has_is_an_input_like_any_other(
+    seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("rows")
+    found = SimpleNamespace(st_size=4, st_mtime_ns=seconds * 10**9)
+    monkeypatch.setattr(ledger_input, "os", SimpleNamespace(stat=lambda path: found))
+    file = ledger_input._file(str(path))
+    assert file["time"] == f"{seconds * 10**6} us"
+    assert describe_input({"files": [file]}) == ledger_input.OTHER

@@ -388,8 +388,7 @@ def test_an_answer_is_stored_for_the_files_that_were_read_whatever_comes_to_a_gl
             yield source
 
     real = asking.open_source
-    for module in (asking, grouping):
-        monkeypatch.setattr(module, "open_source", opened)
+    monkeypatch.setattr(asking, "open_source", opened)
     by_python("visits*.csv", **by)
     (request,) = Ledger("budget.db").requests("visits")
     assert [Path(file["path"]).name for file in request.input["files"]] == ["visits.csv"]

@@ -242,7 +242,14 @@ NB_MODULE(_core, m) {
         },
         "fields"_a, "next"_a);
     m.def(
-        "stream_fields", [](nb::handle capsule) { return fields_of(open_stream(capsule)); }, "stream"_a.none());
+        "schema_fields",
+        [](nb::handle capsule) {
+            const auto* schema = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_schema"));
+            if (!schema) throw nb::python_error();
+            if (!schema->release) throw StreamFailed();  // moved out already
+            return fields_of(*schema);
+        },
+        "schema"_a.none());
     m.def(
         "stream_schema",
         [](nb::handle capsule) {

@@ -28,6 +28,7 @@ from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import NEED_GROUP_BY, Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import say, terminal_width
+from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
@@ -119,11 +120,16 @@ def _print(answered: Answered, payment: Payment, as_json: bool) -> None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
-        typer.echo(json.dumps(fields))
+        text = json.dumps(fields)
+        heed()  # after a signal nothing is published
+        typer.echo(text)
         return
-    if release.kind == "grouped":
-        typer.echo(f"{release.table(terminal_width())}\n")
-    say(release.sentence())
+    table = f"{release.table(terminal_width())}\n" if release.kind == "grouped" else None
+    sentence = release.sentence()
+    heed()
+    if table is not None:
+        typer.echo(table)
+    say(sentence)
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None:

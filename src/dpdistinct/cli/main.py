@@ -16,7 +16,7 @@ import typer
 
 import dpdistinct
 from dpdistinct.cli import check, count, demo, explore, guide, ledger, plan
-from dpdistinct.cli.failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
+from dpdistinct.cli.failure import CLOSED, FAILED, FULL, GONE, INSIDE, USAGE, fail, message_of, status_of
 from dpdistinct.cli.options import defaults, say_what_decided
 from dpdistinct.errors import DpdistinctError, is_full_disk
 
@@ -52,11 +52,22 @@ def _options(
         logging.getLogger("dpdistinct").setLevel(logging.INFO)
 
 
+def _in_a_folder() -> bool:
+    """Whether there is a working folder: somebody may have deleted it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
+
+
 def main() -> None:
     """Run a command; every failure is one line, and a status that tells its kind."""
     arguments = sys.argv[1:]
     if arguments in ([], ["ledger"]):
         arguments.append("--help")
+    if sys.stdout is None:  # as a shell's >&- makes it
+        fail(CLOSED, FAILED)
     try:
         command = typer.main.get_command(app)
         asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
@@ -82,7 +93,7 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         raise KeyboardInterrupt from None  # __main__ knows by which signal
     except OSError as error:
-        fail(FULL if is_full_disk(error) else INSIDE, FAILED)
+        fail(FULL if is_full_disk(error) else INSIDE if _in_a_folder() else GONE, FAILED)
     except Exception:  # its text or its traceback might quote the data
         fail(INSIDE, FAILED)
     if status == 130:  # what Typer makes of Ctrl-C

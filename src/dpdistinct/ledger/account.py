@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from dpdistinct.cost import LONGEST, Cost
+from dpdistinct.cost import LONGEST, Cost, exact
 from dpdistinct.errors import ParameterError
 from dpdistinct.ledger.claim import Claim
 from dpdistinct.ledger.place import check_place
@@ -49,7 +49,6 @@ from dpdistinct.ledger.rows import (
     read_cost,
 )
 from dpdistinct.ledger.store import make_file, open_book, refusal
-from dpdistinct.question.parameters import exact
 
 __all__ = [
     "Account",

@@ -35,12 +35,16 @@ def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
         times[kept] = max(times.get(kept, 0), status.st_mtime_ns // 10**9)
     exact = [(path, status.st_size, status.st_mtime_ns) for path, status in found]
     return {
-        "files": [
-            {"path": path, "time": datetime.fromtimestamp(time, UTC).isoformat()}
-            for path, time in times.items()
-        ],
+        "files": [{"path": path, "time": _time(seconds)} for path, seconds in times.items()],
         "digest": hashlib.sha256(json.dumps(exact).encode()).hexdigest(),
     }
+
+
+def _time(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OSError, OverflowError, ValueError):  # before the year 1 or after 9999, as a file may say
+        return f"{seconds} s"
 
 
 def keyed(data: Any, key: str) -> Any:
@@ -66,4 +70,6 @@ def describe_input(data: Any) -> str:
 
 
 def _minute(time: str) -> str:
+    if time.endswith(" s"):
+        return time
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M:%S")

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dpdistinct.cost import LONGEST, Cost, shown
+from dpdistinct.cost import LONGEST, Cost, exact, shown_amount
 from dpdistinct.errors import ParameterError, short
 from dpdistinct.ledger.input import describe_input, keyed
 from dpdistinct.ledger.rows import Account, EntryRow, LedgerError, cost_text, request_key
-from dpdistinct.question.parameters import exact
 
 CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda value: str(Fraction(value))
@@ -192,5 +191,5 @@ def _within(claim: Any, paid: Fraction) -> bool:
 
 
 def _shown(amount: Cost, pure: bool) -> str:
-    epsilon = shown(amount.epsilon)
-    return epsilon if pure else f"epsilon {epsilon}, delta {shown(amount.delta)}"
+    epsilon = shown_amount(amount.epsilon)
+    return epsilon if pure else f"epsilon {epsilon}, delta {shown_amount(amount.delta)}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.duck import load_duckdb, only_table, quoted
@@ -49,10 +49,10 @@ def is_sqlite(path: str) -> bool:
 @contextmanager
 def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
     """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
-    address = Path(path).absolute().as_uri() + "?mode=ro"
+    address, found = Path(path).absolute().as_uri() + "?mode=ro", file_name(path)
     with (
         constant_error(
-            f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
+            f"{found} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
         ),
         closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
     ):
@@ -246,7 +246,7 @@ def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
         failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
     if failure is not None:
         raise InputError(f"the database refused the query: {failure}")
-    return _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
+    return _core.schema_fields(_core.stream_schema(cursor.fetch_arrow().__arrow_c_stream__()))
 
 
 # PostgreSQL would fail on a row above 1 GiB. Text and bytes are NULL in a row that is longer than this one.
@@ -273,7 +273,7 @@ class PostgreSql(LocalSource):
         people, elements = chosen(question, self)
         rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
-        return arrow_keys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
+        return arrow_keys(rows, width[: len(people)], width[len(people) :])
 
     def values(self, names: list[str]) -> ArrowStream:
         """These columns, as Arrow. The query runs when the stream is opened."""

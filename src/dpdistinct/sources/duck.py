@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.group_lists import Every, GroupList, check_labels, first_day, label_order
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
@@ -21,6 +20,7 @@ from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
+from dpdistinct.stopping import held
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,13 +41,14 @@ class Relation(LocalSource):
         exact_names: bool = False,
         utf8: bool = False,
         threads: int = 1,
-        copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
+        copy: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
-        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep the rows
-        of a stream that can be read only once.
+        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep rows that
+        may come from a stream that can be read only once.
         """
         self._table = table
         self._copy = copy
+        self._kept: duckdb.DuckDBPyRelation | None = None
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
@@ -65,7 +66,7 @@ class Relation(LocalSource):
         if not ordered and (unordered := self._unordered_keys(question)) is not None:
             return unordered
         sides = self._sides(question)
-        values = self._table.project(", ".join(form for side in sides for form in side))
+        values = self._values(sides) if self._kept is None else self._kept
         places = iter(range(sum(map(len, sides))))
         people, elements, labels = (list(islice(places, len(side))) for side in sides)
         known: dict[str, Any] = {"written": self._written(question), **self._known}
@@ -95,18 +96,24 @@ class Relation(LocalSource):
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
-        _, _, labels = self._sides(question)
-        if self._copy is not None:
-            self._table = self._copy()
-        # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one of them.
-        as_bytes = ", ".join(f"encode({label})" for label in labels)
+        *_, labels = sides = self._sides(question)
+        values = self._values(sides)
         with constant_error(_core.FAILED):
-            found = self._table.project(as_bytes).distinct().fetchall()
+            if self._copy is not None:
+                values = self._kept = self._copy(values)
+            # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one.
+            as_bytes = ", ".join(f"encode({name})" for name in values.columns[-len(labels) :])
+            found = values.project(as_bytes).distinct().fetchall()
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
     def _kinds(self) -> dict[str, str]:
         return dict(zip(self.columns, map(duckdb_type, self._table.types), strict=True))
+
+    def _values(self, sides: Sequence[Sequence[str]]) -> duckdb.DuckDBPyRelation:
+        """What is hashed of each row: a column of its own for each form."""
+        forms = [form for side in sides for form in side]
+        return self._table.project(", ".join(f"{form} AS value_{i}" for i, form in enumerate(forms)))
 
     def _sides(self, question: Question) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
@@ -180,11 +187,8 @@ def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
 
 def load_duckdb() -> Any:
     """DuckDB. Signals wait while it is loaded: if Python raises an exception then, it aborts the process."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    try:
+    with held():
         import duckdb
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return duckdb
 
 
@@ -316,8 +320,9 @@ def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) 
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
     """Makes the tables of a DuckDB file known; if it has one, that is also called `data`."""
+    found = file_name(path)
     with constant_error(
-        f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
+        f"{found} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
     ):
         connection.execute(f"ATTACH {literal(path)} AS input (READ_ONLY)")
         connection.execute("USE input")
@@ -334,10 +339,11 @@ def only_table(path: str, names: list[str], sql: str | None) -> str | None:
         return names[0]
     if sql is not None or "data" in names:
         return None
+    found = file_name(path)
     raise FileError(
-        f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
+        f"{found} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
         if names
-        else f"{path} has no table"
+        else f"{found} has no table"
     )
 
 
@@ -348,22 +354,6 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
         connection.register("rows_for_dpdistinct", stream)
         names = ", ".join(map(quoted, columns))
         connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
-
-
-def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
-    """The result of a query, kept to be read more than once: some streams can be read only once.
-
-    DuckDB stores no text that is not UTF-8, so this becomes what the core makes of it.
-    """
-    with constant_error(_core.FAILED):
-        result = connection.sql(sql)
-        columns = [
-            f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
-            for name, kind in zip(map(quoted, result.columns), result.types, strict=True)
-        ]
-        result.project(", ".join(columns)).create("kept_for_dpdistinct")
-        table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
-        return table
 
 
 def quoted(name: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError
-from dpdistinct.sources.streams import KeyStream
+from dpdistinct.sources.streams import ArrowStream, KeyStream
 
 # DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/keys/values.hpp.
 DUCKDB = {
@@ -94,7 +94,9 @@ def check_arrow_field(
         raise refused_for_sql(name)
 
 
-def arrow_keys(capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1) -> KeyStream:
-    """The keys of an open Arrow stream: which of its columns say who, and which say what."""
+def arrow_keys(
+    rows: ArrowStream, people: Sequence[int], elements: Sequence[int], threads: int = 1
+) -> KeyStream:
+    """The keys of an Arrow stream: which of its columns say who, and which say what."""
     who, what = list(people), list(elements)
-    return KeyStream(lambda: _core.key_stream(capsule, who, what, threads=threads))
+    return KeyStream(lambda: _core.key_stream(rows.__arrow_c_stream__(), who, what, threads=threads))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -183,15 +183,15 @@ def _selected(
     stream: Any, columns: list[str], question: Question, machine: Machine, **names: bool
 ) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
-    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
+    from dpdistinct.sources.keeping import kept
 
     sql = question.sql or "FROM data"
     check_select(sql)
     with connect(machine) as connection:
         bind_stream(connection, stream, columns)
-        keep = partial(copied, connection, sql)
         table = run_select(connection, sql, "the table", hidden=columns if names.get("text") else ())
-        yield Relation(table, **names, threads=machine.threads, copy=keep)
+        yield Relation(table, **names, threads=machine.threads, copy=partial(kept, connection))
 
 
 @contextmanager
@@ -226,16 +226,18 @@ def _open_object(data: Any, question: Question, reading: Reading, machine: Machi
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, large_buffers, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, connect, large_buffers, query_errors
+        from dpdistinct.sources.keeping import kept, moved
 
         with large_buffers(data):
-            if question.sql is None:
-                yield Relation(data, threads=machine.threads)
-                return
-            check_select(question.sql)
-            with query_errors("the relation", question.sql):
-                table = data.query("data", question.sql)
-            yield Relation(table, threads=machine.threads)
+            table = data
+            if question.sql is not None:
+                check_select(question.sql)
+                with query_errors("the relation", question.sql):
+                    table = data.query("data", question.sql)
+            with connect(machine) if question.groups == "unknown" else nullcontext() as own:
+                keep = None if own is None else lambda rows: kept(own, moved(own, rows))
+                yield Relation(table, threads=machine.threads, copy=keep)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark.source import SparkSource
@@ -255,9 +257,7 @@ def _open_object(data: Any, question: Question, reading: Reading, machine: Machi
     ):
         from dpdistinct.sources.frames import ArrowSource
 
-        # A lazy frame of Polars: its query is the caller's own, and runs here.
-        table = data.collect() if hasattr(data, "collect") else data
-        frame = ArrowSource(table, machine.threads)
+        frame = ArrowSource(data, machine.threads)
     else:
         raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     if question.sql is None and not question.group_by:
