@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dpdistinct
 import dpdistinct.spark
+
+import dpdistinct
 
 INTRODUCTION = """# The Python interface
 

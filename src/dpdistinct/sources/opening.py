@@ -46,23 +46,27 @@ def open_source(
 ) -> Iterator[Source]:
     """The table that `data` names, for as long as the context lasts. No row is read yet."""
     with without_context():
-        if machine.engine == "spark":
-            yield _open_on_spark(data, question, reading, machine, progress)
-            return
         if isinstance(data, str | os.PathLike):
             places = [os.fspath(data)]
         elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
             places = [os.fspath(place) for place in data]
         else:
-            with _open_object(data, question, reading, machine) as source:
+            with _open_object(data, question, reading, machine, progress) as source:
                 yield source
+            return
+        if machine.engine == "spark":
+            yield _open_on_spark(places, question, reading, machine, progress)
             return
         with _open_places(places, question, reading, machine) as source:
             yield source
 
 
 def _open_on_spark(
-    data: Any, question: Question, reading: Reading, machine: Machine, progress: Callable[[str], None]
+    places: list[str],
+    question: Question,
+    reading: Reading,
+    machine: Machine,
+    progress: Callable[[str], None],
 ) -> Source:
     from dpdistinct.sources.spark.session import open_files
     from dpdistinct.sources.spark.source import SparkSource
@@ -72,8 +76,8 @@ def _open_on_spark(
             "encoding, columns, format, delimiter, comment, header and quotes are for engine duckdb"
         )
     progress("starting Spark")
-    text = suffix_of(data[0]) in CSV_SUFFIXES
-    return SparkSource(open_files(data, question.sql), machine.temp_directory, progress, text=text)
+    text = suffix_of(places[0]) in CSV_SUFFIXES
+    return SparkSource(open_files(places, question.sql), machine.temp_directory, progress, text=text)
 
 
 @contextmanager
@@ -208,7 +212,9 @@ def _open_database_file(path: str, question: Question, machine: Machine) -> Iter
 
 
 @contextmanager
-def _open_object(data: Any, question: Question, reading: Reading, machine: Machine) -> Iterator[Source]:
+def _open_object(
+    data: Any, question: Question, reading: Reading, machine: Machine, progress: Callable[[str], None]
+) -> Iterator[Source]:
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
@@ -227,8 +233,10 @@ def _open_object(data: Any, question: Question, reading: Reading, machine: Machi
 
         if question.sql is not None:
             raise ParameterError("sql does not apply to a Spark DataFrame; prepare it with Spark's own SQL")
-        yield SparkSource(data, machine.temp_directory)
+        yield SparkSource(data, machine.temp_directory, progress)
         return
+    if machine.engine == "spark":
+        raise ParameterError("engine spark is for files that Spark reads; a Spark DataFrame needs no engine")
     pandas = [c for c in type(data).__mro__ if c.__module__.partition(".")[0] == "pandas"]
     frame: PandasSource | ArrowSource
     if any(c.__name__ == "DataFrame" for c in pandas):
