@@ -3,8 +3,8 @@
 Parquet files with 1e6 to 5e7 rows of string pairs, a local master, and for each the median of
   distinct   df.agg(count_distinct("element"))
   pairs      df.distinct().count() (up to 1e7 rows)
-  greedy     dpdistinct.spark.greedy_curve: all of it, and the part of the driver alone
-  matching   dpdistinct.spark.read and matching_curve (up to 1e7 rows)
+  greedy     the greedy curve of a table: all of it, and the part of the driver alone
+  matching   the exact curve of a table (up to 1e7 rows)
 in turns, so that a busy moment hits everybody. CPU: of the JVM and of Python.
 
     python benchmarks/spark.py [--up-to 50000000] [--repeat 3]
@@ -26,11 +26,14 @@ from timing import head, line
 warnings.simplefilter("ignore")
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-import dpdistinct.spark  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql.functions import count_distinct  # noqa: E402
 
-from dpdistinct import matching_curve  # noqa: E402
+import dpdistinct  # noqa: E402
+from dpdistinct.graph.reading import greedy_curve_on_disk  # noqa: E402
+from dpdistinct.question.machine import Machine  # noqa: E402
+from dpdistinct.question.question import Question  # noqa: E402
+from dpdistinct.sources.spark.source import SparkSource  # noqa: E402
 
 SIZES = (1_000_000, 10_000_000, 50_000_000)
 SIDES = {"person": "person", "element": "element"}
@@ -65,12 +68,12 @@ class Driver:
 
 def greedy(df: DataFrame, driver: list[float]) -> None:
     clock = Driver()
-    dpdistinct.spark.greedy_curve(df, **SIDES, progress=clock.step)
+    greedy_curve_on_disk(SparkSource(df, progress=clock.step), Question(**SIDES), Machine())
     driver.append(time.perf_counter() - clock.start)
 
 
 def matching(df: DataFrame) -> None:
-    matching_curve(dpdistinct.spark.read(df, **SIDES))
+    dpdistinct.table(df, person="person").curve("element")
 
 
 class Clock:

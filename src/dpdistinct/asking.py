@@ -97,10 +97,8 @@ def parameters_of(question: Question, payment: Payment | None = None) -> Paramet
     """The numbers of the mechanism that answers, checked."""
     if not question.group_by:
         return question.parameters
-    if payment is not None and payment.series is not None:
-        raise ParameterError("series does not apply to counts by group")
-    if question.aim != "lower_bound":
-        raise ParameterError("aim does not apply to counts by group")
+    if question.aim != "lower_bound" or (payment is not None and payment.series is not None):
+        raise ParameterError("aim and series do not apply to counts by group")
     from dpdistinct.mechanisms.by_group import check_group_parameters
 
     return check_group_parameters(

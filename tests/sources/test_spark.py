@@ -23,6 +23,7 @@ import pytest
 
 import asked
 import dpdistinct
+from asked import count_distinct, greedy_curve_of
 from dpdistinct import InputError, ParameterError, greedy_curve, matching_curve
 from inputs import KINDS, TYPES, check_reading, curve_of, visits_of
 from keyed import SECRET, assert_tells_nothing
@@ -32,13 +33,15 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
     pytest.skip("there is no Java", allow_module_level=True)
 
-import dpdistinct.spark
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import explode
 
 import dpdistinct.sources.spark.keys
 import dpdistinct.sources.spark.session
+from dpdistinct.asking import ask
+from dpdistinct.question.question import Question
+from dpdistinct.sources.spark.source import SparkSource
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -82,8 +85,8 @@ def whole(curve: dpdistinct.Curve) -> tuple[list[int], list[int]]:
 
 def on_spark(df: DataFrame) -> dict[str, Any]:
     return {
-        "greedy": whole(dpdistinct.spark.greedy_curve(df, **SIDES)),
-        "matching": whole(matching_curve(dpdistinct.spark.read(df, **SIDES))),
+        "greedy": whole(greedy_curve_of(df, **SIDES)),
+        "matching": whole(matching_curve(asked.read(df, **SIDES))),
     }
 
 
@@ -102,11 +105,9 @@ NOT_ON_SPARK = {
 def test_every_type_has_the_same_keys_on_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     path = KINDS["Parquet"].write(visits_of(kind).connection, tmp_path)
     df = spark.read.parquet(path)
-    check_reading(kind, df, read=dpdistinct.spark.read)
+    check_reading(kind, df, read=asked.read)
     table = pq.read_table(path)  # Parquet has not all types of the table
-    assert curve_of(dpdistinct.spark.greedy_curve(df, **SIDES)) == curve_of(
-        greedy_curve(asked.read(table, **SIDES))
-    )
+    assert curve_of(greedy_curve_of(df, **SIDES)) == curve_of(greedy_curve(asked.read(table, **SIDES)))
 
 
 @pytest.mark.parametrize(
@@ -118,9 +119,16 @@ def test_every_kind_of_file_has_the_same_keys_on_spark(tmp_path: Path, kind: str
     written = KINDS[kind].write(visits_of(column).connection, tmp_path)
     paths = list(map(str, written)) if isinstance(written, list) else [str(written)]
     df = dpdistinct.sources.spark.session.open_files(paths, None)
-    check_reading(column, df, read=dpdistinct.spark.read)
+    check_reading(column, df, read=asked.read)
     local = asked.read(written, **SIDES)
-    assert whole(dpdistinct.spark.greedy_curve(df, **SIDES)) == whole(greedy_curve(local))
+    assert whole(greedy_curve_of(df, **SIDES)) == whole(greedy_curve(local))
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_reads_files_for_python_too(tmp_path: Path) -> None:
+    written = KINDS["Parquet"].write(visits_of("VARCHAR").connection, tmp_path)
+    for data in (str(written), Path(written), [str(written)]):
+        check_reading("VARCHAR", data, engine="spark")
 
 
 @pytest.mark.usefixtures("spark")
@@ -132,7 +140,7 @@ def test_no_type_follows_from_the_rows(tmp_path: Path) -> None:
             (folder / f"element={name}").mkdir(parents=True)
             duckdb.sql("SELECT 1 AS person").write_parquet(str(folder / f"element={name}" / "a.parquet"))
         df = dpdistinct.sources.spark.session.open_files([str(folder)], None)
-        assert dpdistinct.spark.read(df, **SIDES).elements == len(names)
+        assert asked.read(df, **SIDES).elements == len(names)
     with pytest.raises(InputError, match="engine spark reads no JSON"):
         dpdistinct.sources.spark.session.open_files([str(tmp_path / "rows.jsonl")], None)
 
@@ -143,7 +151,7 @@ def test_files_with_different_headers_are_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("element,person\nx,1\n")
     df = dpdistinct.sources.spark.session.open_files([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], None)
     with pytest.raises(InputError, match="Spark could not sort the keys"):
-        dpdistinct.spark.read(df, **SIDES)
+        asked.read(df, **SIDES)
 
 
 @pytest.mark.usefixtures("spark")
@@ -205,14 +213,14 @@ def suppressed(work: Callable[[], Any]) -> None:
 def test_parts_that_are_gone_are_an_error(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dpdistinct.sources.spark.keys.LocalFolder, "names", lambda folder: [])
     with pytest.raises(InputError, match="could not be read back"):
-        dpdistinct.spark.greedy_curve(spark.range(10), person="id", element="id")
+        greedy_curve_of(spark.range(10), person="id", element="id")
 
 
 def test_a_setting_of_the_session_does_not_cut_the_parts(spark: SparkSession) -> None:
     df = spark.range(3000).selectExpr("id % 100 AS person", "id % 700 AS element")
     spark.conf.set("spark.sql.files.maxRecordsPerFile", 3)
     try:
-        assert dpdistinct.spark.greedy_curve(df, **SIDES).at(10**6) == 700
+        assert greedy_curve_of(df, **SIDES).at(10**6) == 700
     finally:
         spark.conf.unset("spark.sql.files.maxRecordsPerFile")
 
@@ -298,13 +306,13 @@ def test_several_columns_and_names_that_need_quotes(spark: SparkSession) -> None
     sides = {"person": "the `person`.x", "element": ["one", "two"]}
     local = asked.read(same, **sides)
     assert (local.people, local.elements) == (3, 28)
-    assert whole(dpdistinct.spark.greedy_curve(df, **sides)) == whole(greedy_curve(local))
+    assert whole(greedy_curve_of(df, **sides)) == whole(greedy_curve(local))
 
 
 def test_floats_with_two_zeros_and_many_nans(spark: SparkSession) -> None:
     values = "(0.0D), (-0.0D), (double('NaN')), (-double('NaN')), (double('Infinity')), (1.5D)"
     df = spark.sql(f"SELECT col1 AS person, CAST(col1 AS FLOAT) AS element FROM VALUES {values}")
-    read = dpdistinct.spark.read(df, **SIDES)
+    read = asked.read(df, **SIDES)
     assert (read.people, read.elements, read.pairs) == (4, 4, 4)
 
 
@@ -312,28 +320,20 @@ def test_floats_with_two_zeros_and_many_nans(spark: SparkSession) -> None:
 def test_a_release_says_what_a_local_one_says(spark: SparkSession, method: Any) -> None:
     df = spark.range(3000).selectExpr("id % 100 AS person", "id AS element")
     steps: list[str] = []
-    release = dpdistinct.spark.count_distinct(
-        df,
-        **SIDES,
-        epsilon=50.0,
-        beta=0.01,
-        method=method,
-        mechanism="fixed",
-        max_bound=30,
-        progress=steps.append,
-    )
-    local = asked.count_distinct(
-        df.toArrow(), **SIDES, epsilon=50.0, beta=0.01, method=method, mechanism="fixed", max_bound=30
-    )
+    numbers: dict[str, Any] = {"epsilon": 50.0, "beta": 0.01, "mechanism": "fixed", "max_bound": 30}
+    release = ask(df, Question(**SIDES, method=method, **numbers), progress=steps.append).release
+    local = count_distinct(df.toArrow(), **SIDES, method=method, **numbers)
+    assert isinstance(release, dpdistinct.Release)
     drawn = {"lower_bound", "estimate"}
     assert {k: v for k, v in release.to_dict().items() if k not in drawn} == {
         k: v for k, v in local.to_dict().items() if k not in drawn
     }
     assert abs(release.estimate - 3000) < 100
+    counting = [f"counting, part {i} of 3" for i in (1, 2, 3)]
     assert steps == (
-        ["sorting on the cluster", *(f"counting, part {i} of 3" for i in (1, 2, 3))]
+        ["reading, sorting on disk and counting", "sorting on the cluster", *counting, "drawing: fixed"]
         if method == "greedy"
-        else ["hashing on the cluster", "counting"]
+        else ["reading", "hashing on the cluster", "counting", f"solving: {method}", "drawing: fixed"]
     )
 
 
@@ -344,7 +344,7 @@ def failing(spark: SparkSession) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize("read", [dpdistinct.spark.greedy_curve, dpdistinct.spark.read])
+@pytest.mark.parametrize("read", [greedy_curve_of, asked.read])
 def test_an_error_of_spark_is_not_quoted(spark: SparkSession, read: Any) -> None:
     with pytest.raises(InputError, match="Spark could not sort the keys") as caught:
         read(failing(spark), **SIDES)
@@ -354,23 +354,23 @@ def test_an_error_of_spark_is_not_quoted(spark: SparkSession, read: Any) -> None
 def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1 AS person, array(1) AS element")
     with pytest.raises(InputError, match="column 'element' has a type without keys"):
-        dpdistinct.spark.count_distinct(df, **SIDES)
+        count_distinct(df, **SIDES)
     with pytest.raises(InputError, match="no column 'elements'; did you mean 'element'"):
-        dpdistinct.spark.count_distinct(df, person="person", element="elements")
+        count_distinct(df, person="person", element="elements")
     alike = spark.sql("SELECT 1 AS person, id AS element, 3 AS Element FROM range(7)")
     with pytest.raises(InputError, match="differ from 'element' in case alone, which Spark takes for one"):
-        dpdistinct.spark.count_distinct(alike, **SIDES)
+        count_distinct(alike, **SIDES)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        assert dpdistinct.spark.read(alike, **SIDES).elements == 7
+        assert asked.read(alike, **SIDES).elements == 7
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
     with pytest.raises(ParameterError, match="df must be a DataFrame of a Spark session"):
-        dpdistinct.spark.count_distinct([(1, 2)], **SIDES)  # type: ignore[arg-type]
+        SparkSource([(1, 2)])  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="temp_directory must be a folder to write to, got '/nowhere'"):
-        dpdistinct.spark.greedy_curve(spark.range(3), person="id", element="id", temp_directory="/nowhere")
+        greedy_curve_of(spark.range(3), person="id", element="id", temp_directory="/nowhere")
     with pytest.raises(ParameterError, match="memory_limit must be a size such as 500MB or 2GB, got 'much'"):
-        dpdistinct.spark.read(spark.range(3), person="id", element="id", memory_limit="much")
+        asked.read(spark.range(3), person="id", element="id", memory_limit="much")
 
 
 def test_too_many_pairs_for_the_driver_name_greedy_and_magnitudes(spark: SparkSession) -> None:
@@ -378,12 +378,12 @@ def test_too_many_pairs_for_the_driver_name_greedy_and_magnitudes(spark: SparkSe
     with pytest.raises(
         InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*method greedy"
     ) as caught:
-        dpdistinct.spark.count_distinct(df, **SIDES, memory_limit="1MB")
+        count_distinct(df, **SIDES, memory_limit="1MB")
     assert_tells_nothing(caught.value)
-    assert dpdistinct.spark.read(df, **SIDES, memory_limit="10MB").pairs == 47_110
-    dpdistinct.spark.count_distinct(df, **SIDES, memory_limit="1MB", method="greedy")
+    assert asked.read(df, **SIDES, memory_limit="10MB").pairs == 47_110
+    count_distinct(df, **SIDES, memory_limit="1MB", method="greedy")
     repeated = df.union(df).union(df)  # too many rows for the limit, but not too many pairs
-    assert dpdistinct.spark.read(repeated, **SIDES, memory_limit="2MB").pairs == 47_110
+    assert asked.read(repeated, **SIDES, memory_limit="2MB").pairs == 47_110
 
 
 def test_a_cluster_needs_a_place_that_all_can_reach(
@@ -391,7 +391,7 @@ def test_a_cluster_needs_a_place_that_all_can_reach(
 ) -> None:
     monkeypatch.setattr(spark.sparkContext, "master", "spark://somewhere:7077")
     with pytest.raises(ParameterError, match="temp_directory must be given on a cluster"):
-        dpdistinct.spark.greedy_curve(spark.range(3), person="id", element="id")
+        greedy_curve_of(spark.range(3), person="id", element="id")
 
 
 def test_keys_may_go_through_another_file_system(spark: SparkSession, private_temp: Path) -> None:
@@ -399,11 +399,11 @@ def test_keys_may_go_through_another_file_system(spark: SparkSession, private_te
     place = f"viewfs://elsewhere{str(private_temp).replace('/tmp', '/temp', 1)}"
     assert str(private_temp).startswith("/tmp/")
     for temp_directory in (place, f"{place}/", private_temp.as_uri(), str(private_temp)):
-        curve = dpdistinct.spark.greedy_curve(df, **SIDES, temp_directory=temp_directory)
+        curve = greedy_curve_of(df, **SIDES, temp_directory=temp_directory)
         assert whole(curve) == whole(greedy_curve(asked.read(df.toArrow(), **SIDES)))
         assert list(private_temp.iterdir()) == []
     with pytest.raises(InputError, match="Spark could not sort"):
-        dpdistinct.spark.greedy_curve(failing(spark), **SIDES, temp_directory=place)
+        greedy_curve_of(failing(spark), **SIDES, temp_directory=place)
 
 
 def test_parts_in_the_wrong_order_are_an_error(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,7 +412,7 @@ def test_parts_in_the_wrong_order_are_an_error(spark: SparkSession, monkeypatch:
     in_order = keys.range_of_element
     monkeypatch.setattr(keys, "range_of_element", lambda fs, count: count - 1 - in_order(fs, count))
     with pytest.raises(InputError, match="the pairs must be sorted by element key"):
-        dpdistinct.spark.greedy_curve(df, **SIDES)
+        greedy_curve_of(df, **SIDES)
 
 
 @contextmanager

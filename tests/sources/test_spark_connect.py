@@ -19,9 +19,10 @@ from typing import Any
 import duckdb
 import pytest
 
-import dpdistinct
-from asked import count_distinct, count_distinct_by
-from dpdistinct import ColumnError, InputError, ParameterError
+from asked import count_distinct, count_distinct_by, greedy_curve_of, read
+from dpdistinct import ColumnError, InputError, ParameterError, Release
+from dpdistinct.asking import ask
+from dpdistinct.question.question import Question
 from inputs import KINDS, TYPES, check_reading, visits_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -36,8 +37,6 @@ with warnings.catch_warnings(action="ignore"):  # of versions of pandas
     from pyspark.sql.connect.dataframe import DataFrame
     from pyspark.sql.connect.logging import logger
     from pyspark.sql.connect.session import SparkSession
-
-import dpdistinct.spark
 
 from test_group_sources import BY_BOTH, EXACT, curve_of, truth, visits
 from test_group_sources import SIDES as OF_VISITS
@@ -108,7 +107,7 @@ def test_every_type_has_the_same_keys_through_a_connection(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     path = KINDS["Parquet"].write(visits_of(kind).connection, tmp_path)
-    check_reading(kind, spark.read.parquet(path), read=dpdistinct.spark.read)
+    check_reading(kind, spark.read.parquet(path), read=read)
 
 
 @pytest.mark.parametrize("one_group", [False, True])
@@ -133,9 +132,14 @@ def test_a_release_through_a_connection(spark: SparkSession, method: Any) -> Non
     df = spark.range(3000).selectExpr("id % 100 AS person", "id AS element")
     steps: list[str] = []
     asked: dict[str, Any] = {"epsilon": 50, "method": method, "mechanism": "fixed", "max_bound": 30}
-    release = dpdistinct.spark.count_distinct(df, **SIDES, **asked, progress=steps.append)
+    release = ask(df, Question(**SIDES, **asked), progress=steps.append).release
+    assert isinstance(release, Release)
     assert abs(release.estimate - 3000) < 100
-    assert steps == ["sorting on the cluster" if method == "greedy" else "hashing on the cluster", "counting"]
+    assert steps == (
+        ["reading, sorting on disk and counting", "sorting on the cluster", "counting", "drawing: fixed"]
+        if method == "greedy"
+        else ["reading", "hashing on the cluster", "counting", "solving: matching", "drawing: fixed"]
+    )
     assert abs(count_distinct(df, **SIDES, **asked).estimate - 3000) < 100
 
 
@@ -145,7 +149,7 @@ def failing(spark: SparkSession) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize("read", [dpdistinct.spark.greedy_curve, dpdistinct.spark.read])
+@pytest.mark.parametrize("read", [greedy_curve_of, read])
 def test_an_error_of_the_server_is_not_quoted(
     spark: SparkSession,
     read: Any,
@@ -167,26 +171,30 @@ def test_an_error_of_the_server_is_not_quoted(
 def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1 AS person, array(1) AS element")
     with pytest.raises(ColumnError, match="column 'element' has a type without keys"):
-        dpdistinct.spark.count_distinct(df, **SIDES)
+        count_distinct(df, **SIDES)
     with pytest.raises(ColumnError, match="no column 'elements'; did you mean 'element'"):
-        dpdistinct.spark.count_distinct(df, person="person", element="elements")
+        count_distinct(df, person="person", element="elements")
     unknown = spark.range(3).selectExpr(f"`{SECRET}` AS person", "id AS element")
     with pytest.raises(InputError, match=r"Spark does not know the columns.*df\.schema") as caught:
-        dpdistinct.spark.count_distinct(unknown, **SIDES)
+        count_distinct(unknown, **SIDES)
     assert_tells_nothing(caught.value)
     with pytest.raises(ParameterError, match="temp_directory does not apply to Spark Connect"):
-        dpdistinct.spark.read(spark.range(3), person="id", element="id", temp_directory="/tmp")
+        read(spark.range(3), person="id", element="id", temp_directory="/tmp")
     alike = spark.sql("SELECT 1 AS person, 2 AS element, 3 AS Element")
     with pytest.raises(ColumnError, match="differ from 'element' in case alone, which Spark takes for one"):
-        dpdistinct.spark.count_distinct(alike, **SIDES)
+        count_distinct(alike, **SIDES)
     many = spark.range(47_110).selectExpr("id % 100 AS person", "id AS element")
     with pytest.raises(InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*greedy"):
-        dpdistinct.spark.count_distinct(many, **SIDES, memory_limit="1MB")
+        count_distinct(many, **SIDES, memory_limit="1MB")
 
 
 def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:
     slow = spark.range(0, 10**13, 1, 4).selectExpr("id AS person", "id AS element")
     at_work = threading.Event()
+
+    def note(step: str) -> None:
+        if step == "sorting on the cluster":
+            at_work.set()
 
     def interrupt() -> None:
         at_work.wait()
@@ -198,7 +206,7 @@ def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            dpdistinct.spark.greedy_curve(slow, **SIDES, progress=lambda step: at_work.set())
+            ask(slow, Question(**SIDES, method="greedy"), progress=note)
     finally:
         thread.join()
         signal.signal(signal.SIGINT, before)

@@ -776,6 +776,11 @@ def test_nothing_is_written_to_a_database_that_is_read(shop: Path) -> None:
     assert os.listdir(shop.parent) == [shop.name]
 
 
+def test_an_engine_is_for_files() -> None:
+    with pytest.raises(ParameterError, match="engine spark is for files that Spark reads"):
+        read(pd.DataFrame({"person": [1], "element": [2]}), **SIDES, engine="spark")
+
+
 def test_contributions_are_returned_as_they_are() -> None:
     contributions = Contributions.from_pairs([1, 2], [1, 2])
     assert read(contributions, **SIDES) is contributions

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import dpdistinct
-from dpdistinct import Contributions, GroupedRelease, Release
+from dpdistinct import Contributions, Curve, GroupedRelease, Release
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
@@ -41,6 +41,10 @@ def count_distinct_by(data: Any, *, element: Any, group_by: Any, **options: Any)
 
 def read(data: Any, *, element: Any = None, **options: Any) -> Contributions:
     return dpdistinct.table(data, **options).read(element)
+
+
+def greedy_curve_of(data: Any, *, element: Any, **options: Any) -> Curve:
+    return dpdistinct.table(data, **options).curve(element, method="greedy")
 
 
 def check(data: Any, *, encoding: str | None = None, **options: Any) -> Check:

@@ -12,10 +12,11 @@ from typing import Any
 warnings.simplefilter("ignore")
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-import dpdistinct.spark  # noqa: E402
 import numpy as np  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
+import dpdistinct  # noqa: E402
+from asked import count_distinct, greedy_curve_of  # noqa: E402
 from dpdistinct import InputError  # noqa: E402
 from keyed import SECRET  # noqa: E402
 
@@ -45,7 +46,7 @@ def fail_without_us() -> None:
 
 def fail() -> None:
     try:
-        dpdistinct.spark.count_distinct(failing(), **SIDES, method="greedy")
+        count_distinct(failing(), **SIDES, method="greedy")
     except InputError as error:
         print(error)
 
@@ -54,14 +55,14 @@ def succeed() -> None:
     df = session(sql_shuffle_partitions="2").sql(
         f"SELECT id AS person, '{SECRET}' AS element FROM range(1000)"
     )
-    print(dpdistinct.spark.count_distinct(df, **SIDES, method="greedy"))
+    print(count_distinct(df, **SIDES, method="greedy"))
 
 
 def never_end() -> None:
     """One part is written at once, the other takes hours."""
     spark = session(sql_shuffle_partitions="2")
     df = spark.sql("SELECT id AS person, id AS element FROM range(0, 20000000000, 1, 2)")
-    dpdistinct.spark.greedy_curve(df, **SIDES)
+    greedy_curve_of(df, **SIDES)
 
 
 def cluster() -> None:
@@ -72,7 +73,7 @@ def cluster() -> None:
     here = dpdistinct.greedy_curve(dpdistinct.Contributions.from_pairs(ids % 9973, ids * ids % 600011))
     print("expected", *here.values(100), flush=True)
     found: list[Any] = []
-    worker = threading.Thread(target=lambda: found.append(dpdistinct.spark.greedy_curve(df, **SIDES)))
+    worker = threading.Thread(target=lambda: found.append(greedy_curve_of(df, **SIDES)))
     worker.start()
     tracker = spark.sparkContext.statusTracker()
     while not any(

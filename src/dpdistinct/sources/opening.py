@@ -48,22 +48,27 @@ def open_source(
 ) -> Iterator[Source]:
     """The table that `data` names, for as long as the context lasts. No row is read yet."""
     with without_context():
-        if machine.engine == "spark":
-            yield _open_on_spark(data, question, reading, machine, progress)
+        places = _places(data)
+        if places and machine.engine == "spark":
+            yield _open_on_spark(places, question, reading, machine, progress)
             return
         data = find_files(data)
         if isinstance(data, Files):
             opened = _open_files(list(data.paths), question, reading, machine)
-        elif addresses := _addresses(data):
-            opened = _open_addresses(addresses, question, reading, machine)
+        elif places:
+            opened = _open_addresses(places, question, reading, machine)
         else:
-            opened = _open_object(data, question, reading, machine)
+            opened = _open_object(data, question, reading, machine, progress)
         with opened as source:
             yield source
 
 
 def _open_on_spark(
-    data: Any, question: Question, reading: Reading, machine: Machine, progress: Callable[[str], None]
+    places: list[str],
+    question: Question,
+    reading: Reading,
+    machine: Machine,
+    progress: Callable[[str], None],
 ) -> Source:
     from dpdistinct.sources.spark.session import open_files
     from dpdistinct.sources.spark.source import SparkSource
@@ -73,12 +78,12 @@ def _open_on_spark(
             "encoding, columns, format, delimiter, comment, header and quotes are for engine duckdb"
         )
     progress("starting Spark")
-    text = suffix_of(data[0]) in CSV_SUFFIXES
-    return SparkSource(open_files(data, question.sql), machine.temp_directory, progress, text=text)
+    text = suffix_of(places[0]) in CSV_SUFFIXES
+    return SparkSource(open_files(places, question.sql), machine.temp_directory, progress, text=text)
 
 
-def _addresses(data: Any) -> list[str]:
-    """What is typed as files are, but is none."""
+def _places(data: Any) -> list[str]:
+    """What is typed as the names of files are: paths, globs, addresses."""
     places = data if isinstance(data, list | tuple) else [data]
     typed = all(isinstance(place, str | os.PathLike) for place in places)
     return [os.fspath(place) for place in places] if typed else []
@@ -222,7 +227,9 @@ def _open_database_file(path: str, question: Question, machine: Machine) -> Iter
 
 
 @contextmanager
-def _open_object(data: Any, question: Question, reading: Reading, machine: Machine) -> Iterator[Source]:
+def _open_object(
+    data: Any, question: Question, reading: Reading, machine: Machine, progress: Callable[[str], None]
+) -> Iterator[Source]:
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
@@ -244,8 +251,10 @@ def _open_object(data: Any, question: Question, reading: Reading, machine: Machi
 
         if question.sql is not None:
             raise ParameterError("sql does not apply to a Spark DataFrame; prepare it with Spark's own SQL")
-        yield SparkSource(data, machine.temp_directory)
+        yield SparkSource(data, machine.temp_directory, progress)
         return
+    if machine.engine == "spark":
+        raise ParameterError("engine spark is for files that Spark reads; a Spark DataFrame needs no engine")
     pandas = [c for c in type(data).__mro__ if c.__module__.partition(".")[0] == "pandas"]
     frame: PandasSource | ArrowSource
     if any(c.__name__ == "DataFrame" for c in pandas):
