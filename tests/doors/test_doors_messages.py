@@ -158,10 +158,6 @@ def calls(folder: Path) -> dict[str, Call]:
                 "compute": compute,
             },
         ),
-        "Ledger.release": (
-            book.release,
-            {"dataset": "visits", "parameters": {}, "epsilon": 1, "compute": compute, "request_id": ""},
-        ),
     }
 
 

@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpdistinct import InputError, Ledger, ParameterError, count_distinct, count_distinct_by, read
+from asked import count_distinct, count_distinct_by, read
+from dpdistinct import InputError, Ledger, ParameterError
 from keyed import SECRET
 
 ROWS = pa.table(
@@ -109,7 +110,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("asked", QUESTIONS)
 def test_nothing_is_evaluated_before_it_is_paid_for(kind: str, asked: str, ledger: Ledger) -> None:
     debited: list[int] = []
     data = KINDS[kind](lambda: debited.append(len(ledger.requests("visits"))))
@@ -123,7 +124,7 @@ def test_nothing_is_evaluated_before_it_is_paid_for(kind: str, asked: str, ledge
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("asked", QUESTIONS)
 def test_what_fails_while_it_is_evaluated_shows_nothing(kind: str, asked: str) -> None:
     def fail() -> None:
         raise ValueError(SECRET)

@@ -14,7 +14,8 @@ import asked
 from asked import open_source
 from dpdistinct import _core
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.question import Question, group_query
+from dpdistinct.question.question import Question
+from dpdistinct.sources.duck import Relation
 
 SIDES: dict[str, Any] = {"person": "person", "element": "element"}
 COLUMNS = "i::VARCHAR AS person, i::VARCHAR::BLOB AS element, 'x' AS place"
@@ -48,10 +49,11 @@ def test_duckdb_hands_out_text_and_bytes_with_offsets_of_64_bits(
     """Offsets of 32 bits fail for 2 GiB of text within the 2,048 rows that DuckDB takes at a time."""
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE visits AS SELECT {COLUMNS} FROM range(9) t(i)")
-    question = group_query(Question(**SIDES, sql=sql), group_by="place", groups="unknown", every=None)
+    question = Question(**SIDES, sql=sql, group_by="place", groups="unknown")
     with open_source(door(connection, tmp_path), question, Machine()) as table:
-        keys: Any = table.keys(question)
-        fields = _core.stream_fields(keys._values.__arrow_c_stream__())
+        assert isinstance(table, Relation)
+        values = table._values(table._sides(question))
+        fields = _core.schema_fields(_core.stream_schema(values.__arrow_c_stream__()))
     assert [field[1] for field in fields] == ["U", "Z", "U"]
     assert connection.sql("SELECT current_setting('arrow_large_buffer_size')").fetchall() == [(False,)]
 

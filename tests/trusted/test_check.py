@@ -21,7 +21,6 @@ import pytest
 from typer.testing import CliRunner
 
 import asked
-import dpdistinct
 import naive_text
 from asked import check
 from dpdistinct import ColumnError, FileError, ParameterError
@@ -321,7 +320,7 @@ def test_every_kind_of_table_is_checked(kind: str, tmp_path: Path) -> None:
         written = found.command.removeprefix("dpdistinct.")
         data = TABLES[kind](tmp_path)
         assert ast.parse(written)
-        assert eval(written, {"count_distinct": dpdistinct.count_distinct, "data": data}).element == "element"
+        assert eval(written, {"count_distinct": asked.count_distinct, "data": data}).element == "element"
     without = check(TABLES[kind](tmp_path))
     assert (without.rows, without.people, list(without.columns)) == (4, None, ["person", "element"])
 
