@@ -122,8 +122,9 @@ MechanismName = Annotated[
     str | None,
     typer.Option(
         "--mechanism",
-        help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed.",
-        autocompletion=choices("joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"),
+        help="joint (sharp by group), tent (a sharper lower bound, no noisy count), sharp, paper, r2t, "
+        "shifted_inverse, fixed.",
+        autocompletion=choices("joint", "tent", "sharp", "paper", "r2t", "shifted_inverse", "fixed"),
     ),
 ]
 MaxBound = Annotated[

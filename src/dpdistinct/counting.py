@@ -55,6 +55,7 @@ def count_distinct(
     method: what is kept when each person may account for a limited number of elements: "matching" (the
     most), "greedy" (nearly as much, in linear time) or "sampling" (at random, as other tools do).
     mechanism: how the limit per person is chosen and the noise drawn; "fixed" takes max_bound as the limit.
+    "tent" draws a sharper lower bound and no estimate, with method "matching" (docs/methods.md).
     max_bound: the largest limit per person; public, never taken from the data.
     aim: what the limit is chosen for, the largest "lower_bound" or an "estimate" near the truth; the lower
     bound is one with both.
@@ -71,7 +72,8 @@ def count_distinct(
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta
-    (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
+    (docs/proofs/mechanisms.md). With "tent", changing one person costs 2 * epsilon
+    (docs/proofs/tent.md). Someone who appears under d identities has d * epsilon.
     """
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim

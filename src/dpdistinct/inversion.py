@@ -1,9 +1,9 @@
-"""Exact draws of an amount of noise whose tail is a ratio of sums of exponentials.
+"""Exact draws of a number whose tail is known by its digits.
 
-By inversion: the amount is the largest t with U < tail(t), for a uniform U whose bits are drawn
+By inversion: the number is the largest t with U < tail(t), for a uniform U whose bits are drawn
 from the system as they are needed. The tail is known between two bounds, which close in on it as
 digits are added; U is compared with both, and more bits and digits are taken until they agree. So
-rounding decides nothing (docs/proofs/joint.md, 3; tests/test_joint.py).
+rounding decides nothing (docs/proofs/joint.md, 3; tests/test_joint.py, tests/test_tent.py).
 """
 
 from __future__ import annotations
@@ -13,11 +13,24 @@ import secrets
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import Protocol
 
 from dpdistinct.digits import context, quotient
 
 DIGITS = 40  # at first; a comparison needs more about once in 10^26
 MORE_BITS, MORE_DIGITS = 64, 20  # 64 bits are 19.3 digits
+
+
+class Tail(Protocol):
+    """P(n >= t) for t = 1, 2, ..., falling to 0."""
+
+    def typical(self) -> int:
+        """Where to begin a search; at least 1."""
+        ...
+
+    def bounds(self, t: int, digits: int) -> tuple[int, int]:
+        """Two numbers that enclose the tail at t, in units of 10^-(2 digits)."""
+        ...
 
 
 class HidingTail:
@@ -68,7 +81,7 @@ def _exp(own: Context, x: Fraction) -> Decimal:
     return own.exp(own.minus(quotient(own, x)))
 
 
-def draw_from(tail: HidingTail) -> int:
+def draw_from(tail: Tail) -> int:
     """The number n >= 0 that has this tail. Exact, from the system's entropy."""
     bits, uniform, digits = 0, 0, DIGITS
 
