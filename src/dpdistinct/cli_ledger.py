@@ -169,7 +169,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def _neighbours(question: dict[str, Any]) -> Neighbours | None:
     """What epsilon was the price of; None for questions of a caller's own."""
-    mechanism = question.get("mechanism")
+    mechanism: Any = question.get("mechanism")
     if mechanism not in get_args(Mechanism):
         return None
     return "add or remove" if "group_by" in question else neighbours_of(mechanism)
