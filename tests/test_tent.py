@@ -110,7 +110,7 @@ def check_agreement(draws: int) -> None:
 
 
 def test_the_sampler_and_the_oracle_agree() -> None:
-    check_agreement(200)
+    check_agreement(150)
 
 
 @pytest.mark.slow
@@ -293,7 +293,7 @@ def test_no_rise_is_seen_by_more_than_epsilon_on_any_chain(kind: str, offset: in
 sizes = st.lists(st.integers(1, 40) | st.integers(1, 3000), max_size=12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=80),
     sizes,
@@ -333,7 +333,7 @@ def test_a_near_threshold_that_is_too_large_is_caught() -> None:
 
 
 def test_a_lower_tail_that_falls_too_fast_is_caught() -> None:
-    assert all(adversarial(kind, "1/100", "0.05", 0, tail=1.3) > 1.25 for kind in SLOPES)
+    assert all(adversarial(kind, "1/100", "0.05", 0, tail=1.3) > 1.25 for kind in ("a crowd", "nobody"))
 
 
 def test_the_curve_of_greedy_in_place_of_the_exact_one_is_caught() -> None:
@@ -420,16 +420,23 @@ def certify() -> Any:
 
 
 def test_the_inequalities_of_the_proof_hold_in_all_boxes(certify: Any) -> None:
-    assert (certify.near_margins() < -0.15).all()
+    cells = (200, 100)  # the proof has twice as many
+    assert (certify.near_margins(cells=cells) < -0.1).all()
     assert max(certify.far_shares()) < 1
     # It can fail: with larger thresholds some inequality does.
-    assert (certify.near_margins(4.3) > 0).any()
-    assert certify.near_margins(5.0)[0] > 0
+    assert (certify.near_margins(4.3, cells=cells) > 0).any()
+    assert certify.near_margins(5.0, cells=cells)[0] > 0
 
 
 def test_the_inequality_holds_wherever_the_last_bound_is(certify: Any) -> None:
-    assert certify.last_margin() < -0.5
+    assert certify.last_margin(step=0.1) < -0.3
     assert certify.last_margin(6.0, step=0.5, cells=(40, 20)) > 0
+
+
+@pytest.mark.slow
+def test_the_inequalities_hold_in_the_boxes_of_the_proof(certify: Any) -> None:
+    assert certify.last_margin() < -0.85
+    assert (certify.near_margins() < [-1.49, -0.54, -0.16]).all()
 
 
 def test_the_sum_at_the_truth_is_certified(certify: Any) -> None:

@@ -70,7 +70,7 @@ def test_the_cap_is_nearly_reached(beta: str) -> None:
     assert overshoot(loads_curve([1] * 3000), 3000, law_of("1", beta)) > 0.98
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.floats(0, 30) | st.floats(0, 0.3), min_size=1, max_size=16),
     st.sampled_from(["0.001", "0.1", "1", "100"]),
