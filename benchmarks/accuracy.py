@@ -166,7 +166,7 @@ def tent(curve: Curve, epsilon: str, beta: str) -> float:
     )
     truth, losses = curve.at(MAX_BOUND), []
     whole = truth <= 2000  # else as an integral, with points ever closer to the truth
-    y = np.arange(float(truth)) if whole else truth - np.append(np.geomspace(truth, 1e-3, 1500), 0.0)
+    y = np.arange(float(truth)) if whole else truth - np.append(np.geomspace(truth, 1e-2, 700), 0.0)
     for chain in range(CHAINS):
         recorded = Branch(0, chain)
         run_mechanism(curve, settings, recorded)

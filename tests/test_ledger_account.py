@@ -651,7 +651,7 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
             ({"mechanism": "somebody's own"}, None),
         )
     ):
-        ask(Ledger(path), request_id=f"of {number}", cost=Cost("1/100"), question=question)
+        ask(Ledger(path), request_id=f"of {number}", question=question)
         assert json.loads(run("history", "visits", "--json"))[-1]["neighbours"] == neighbours
     ask(Ledger(path), request_id="sql", question=QUESTION | {"sql": "SELECT\n\x1b[1m"})
     assert run("history", "visits").count("\n") == 10

@@ -106,7 +106,7 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
             for mechanism in ("joint", "sharp", "paper", "r2t", "shifted_inverse")
         ]
         tent = TentTail([40, 90, 143], [1, 3, 100], epsilon=Fraction(1, 3), beta=Fraction(1, 30))
-        public.append((tent.bounds(100, 40), far_threshold.__wrapped__(1000)))
+        public.insert(0, (tent.bounds(100, 40), far_threshold.__wrapped__(1000)))
         return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers, public]
 
     expected = constants()
