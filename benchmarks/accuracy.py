@@ -165,14 +165,14 @@ def tent(curve: Curve, epsilon: str, beta: str) -> float:
         epsilon=epsilon, beta=beta, method="matching", mechanism="tent", max_bound=None
     )
     truth, losses = curve.at(MAX_BOUND), []
-    whole = truth <= 2000  # else as an integral, with points ever closer to the truth
-    y = np.arange(float(truth)) if whole else truth - np.append(np.geomspace(truth, 1e-2, 700), 0.0)
+    near = np.arange(max(0, truth - 1000), truth, dtype=float)  # one by one; what lies below, as an integral
+    far = truth - np.geomspace(truth, 1000, 300) if truth > 1000 else np.zeros(1)
     for chain in range(CHAINS):
         recorded = Branch(0, chain)
         run_mechanism(curve, settings, recorded)
         assert recorded.drawn is not None
-        below = np.exp(recorded.drawn.log_below(y))
-        losses.append(below.sum() if whole else np.trapezoid(below, y) - (below[-1] - below[0]) / 2)
+        below, further = (np.exp(recorded.drawn.log_below(y)) for y in (near, far))
+        losses.append(below.sum() + np.trapezoid(further, far) - (further[-1] - further[0]) / 2)
     return float(np.mean(losses))
 
 

@@ -5,10 +5,12 @@ names in Python's library, the token sets the other way round (a word is a perso
 an element), the 48 held-out curves of kinds.py, and tables in which everybody holds the same number, which
 are the worst for it. Losses are computed as in accuracy.py: against "joint", the oracle and the limit.
 
-    python benchmarks/tent.py
+    python benchmarks/tent.py [real turned synthetic alike]
 """
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,12 @@ from dpdistinct import Contributions, Curve, read
 from graphs import TOKENS
 from kinds import TOKEN_SETS, TOKENS_SQL, curves_of, held_out, of_loads, standard_library, tpch_tasks
 
+TITLES = {
+    "real": "TPC-H and Python's library",
+    "turned": "The token sets, with words for people",
+    "synthetic": "Synthetic curves",
+    "alike": "Everybody holds the same number",
+}
 ALIKE = (1, 2, 3, 5, 9, 17, 33, 65, 127, 500)
 
 
@@ -96,10 +104,14 @@ def summary(names: list[str], found: NDArray[np.float64]) -> None:
 
 
 def main() -> None:
-    tables = {**tpch_tasks(), "names in Python's library": standard_library(), **turned()}
-    ratios("Real tables", curves_of(tables))
-    ratios("Synthetic curves", held_out())
-    ratios("Everybody holds the same number", alike())
+    parts = {
+        "real": lambda: curves_of({**tpch_tasks(), "names in Python's library": standard_library()}),
+        "turned": lambda: curves_of(turned()),
+        "synthetic": held_out,
+        "alike": alike,
+    }
+    for part in sys.argv[1:] or parts:
+        ratios(TITLES[part], parts[part]())
 
 
 if __name__ == "__main__":
