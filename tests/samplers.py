@@ -11,9 +11,11 @@ import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from dpdistinct.inversion import draw_from
 from dpdistinct.noise import Draw, OpenDPSampler, noise_scale
+from dpdistinct.tent import TentTail
 
 
 class ExactSampler:
@@ -134,6 +136,21 @@ def tent_sum(counts: tuple[int, ...], bounds: tuple[int, ...], epsilon: Fraction
 
 def decimal(x: Fraction) -> Decimal:
     return Decimal(x.numerator) / x.denominator
+
+
+class Remembering(OpenDPSampler):
+    """The sampler of releases; of one curve it computes each value of a tail once for all draws."""
+
+    def __init__(self) -> None:
+        self._tails: dict[tuple[int, ...], TentTail] = {}
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        tail = self._tails.get(tuple(bounds))
+        if tail is None:
+            tail = TentTail(counts, bounds, epsilon=epsilon, beta=beta)
+            tail.bounds = cache(tail.bounds)  # type: ignore[method-assign]
+            self._tails[tuple(bounds)] = tail
+        return draw_from(tail)
 
 
 class Quiet(OpenDPSampler):

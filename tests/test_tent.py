@@ -32,7 +32,7 @@ from dpdistinct.tent import CAP, CHAINS, TentTail, far_threshold, full_chain, te
 from exact import Branch, branches, loads_curve, loss, parameters
 from keyed import contributions_of
 from laws import TentLaw, tent_loss
-from samplers import ExactSampler, decimal, tent_sum
+from samplers import ExactSampler, Remembering, decimal, tent_sum
 
 SLACK = 1 + 1e-7  # for the rounding of the logarithms in the test itself
 FLAKE = 1e-7
@@ -88,11 +88,13 @@ def test_answers_follow_their_law(name: str, loads: str, epsilon: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("make", [Remembering, ExactSampler])
 @pytest.mark.parametrize("loads", LOADS)
 @pytest.mark.parametrize("epsilon", ["1/2", "1", "3"])
-def test_answers_follow_their_law_over_many_draws(name: str, loads: str, epsilon: str) -> None:
-    check_law(SAMPLERS[name](), LOADS[loads], epsilon, 20_000)
+def test_answers_follow_their_law_over_many_draws(
+    make: Callable[[], Sampler], loads: str, epsilon: str
+) -> None:
+    check_law(make(), LOADS[loads], epsilon, 20_000)
 
 
 def check_agreement(draws: int) -> None:
@@ -115,7 +117,7 @@ def test_the_sampler_and_the_oracle_agree() -> None:
 
 @pytest.mark.slow
 def test_the_sampler_and_the_oracle_agree_over_many_draws() -> None:
-    check_agreement(20_000)
+    check_agreement(5_000)
 
 
 @settings(max_examples=40)
@@ -208,8 +210,8 @@ def test_no_tiny_neighbours_are_told_apart_on_any_chain(
     small_tables: SmallTables, epsilon: str, offset: int
 ) -> None:
     pairs = removed_pairs(small_tables.matching)
-    for beta in ("0.000001", "0.01", "0.05", "0.1", "0.49"):
-        for max_bound in (1, 2, 3, 4, 5, 6, 20, MAX_BOUND):
+    for beta in ("0.000001", "0.05", "0.49"):
+        for max_bound in (1, 3, 5, MAX_BOUND):
             assert worst_of(pairs, epsilon, beta, offset=offset, max_bound=max_bound) <= SLACK
 
 
@@ -285,8 +287,8 @@ def test_no_rise_that_one_person_can_cause_is_seen_by_more_than_epsilon(kind: st
 @pytest.mark.parametrize("kind", SLOPES)
 @pytest.mark.parametrize("offset", range(CHAINS))
 def test_no_rise_is_seen_by_more_than_epsilon_on_any_chain(kind: str, offset: int) -> None:
-    for epsilon in ("1/1000", "1/30", "1/4", "1"):
-        for beta in ("0.000001", "0.01", "0.05", "0.1", "0.49"):
+    for epsilon in ("1/1000", "1/4", "1"):
+        for beta in ("0.000001", "0.05", "0.49"):
             assert adversarial(kind, epsilon, beta, offset) <= SLACK
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -14,12 +12,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dpdistinct import Curve
-from dpdistinct.inversion import draw_from
 from dpdistinct.mechanisms import run_mechanism
-from dpdistinct.noise import OpenDPSampler
 from dpdistinct.parameters import MAX_BOUND, Parameters
-from dpdistinct.tent import CHAINS, TentTail
+from dpdistinct.tent import CHAINS
 from exact import Branch, branches, loads_curve, parameters
+from samplers import Remembering
 
 FLAKE = 1e-7
 BETAS = ("0.01", "0.05", "0.1", "0.000001", "0.4")
@@ -87,21 +84,6 @@ def test_no_concave_curve_makes_the_lower_bound_exceed_the_truth_too_often(
     counts = np.cumsum([0, *(n * step for n, step in zip(people, np.diff(bounds), strict=True))])
     truth = int(counts[-1]) + behind
     assert overshoot(Curve(np.array(bounds), counts), truth, law_of(epsilon, beta, max_bound)) <= 1
-
-
-class Remembering(OpenDPSampler):
-    """The sampler of releases, which computes each value of a tail once for all of them."""
-
-    def __init__(self) -> None:
-        self._tails: dict[tuple[int, ...], TentTail] = {}
-
-    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
-        tail = self._tails.get(tuple(bounds))
-        if tail is None:
-            tail = TentTail(counts, bounds, epsilon=epsilon, beta=beta)
-            tail.bounds = cache(tail.bounds)  # type: ignore[method-assign]
-            self._tails[tuple(bounds)] = tail
-        return draw_from(tail)
 
 
 def check_coverage(loads: list[int], epsilon: str, beta: str, releases: int) -> None:
