@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdistinct.parameters import MAX_BOUND
-from dpdistinct.tent import BACK, CAP, CHAINS, FAR, NEAR, ROUNDED, far_threshold, full_chain
+from dpdistinct.mechanisms.tent import BACK, CAP, CHAINS, FAR, NEAR, ROUNDED, far_threshold, full_chain
+from dpdistinct.question.parameters import MAX_BOUND
 
 Floats = NDArray[np.float64]
 UP, DOWN = 1 + 1e-9, 1 - 1e-9
