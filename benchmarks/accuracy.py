@@ -2,8 +2,9 @@
 
 Loss = mean of truth - lower_bound, where what exceeds the truth counts as no loss (on tiny tables
 rare huge answers would else make a bad mechanism look good). Gap = loss over what an oracle would
-lose who knows the best bound: min over l of truth - c_l + (l / epsilon) ln(1 / 2 beta). Error = mean
-of |estimate - truth|. All of it is computed, not simulated: the scores are the package's own, the
+lose who knows the best bound: min over l of truth - c_l + (l / epsilon) ln(1 / 2 beta). The limit is
+what every mechanism loses that sees the curve alone (docs/proofs/limit.md). Error = mean of
+|estimate - truth|. All of it is computed, not simulated: the scores are the package's own, the
 laws of the draws are closed. Only the last table simulates releases through the package.
 
     python benchmarks/accuracy.py [--releases 200]
@@ -25,7 +26,9 @@ from dpdistinct import Contributions, Curve, sampling_curve
 from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
 from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin
 from dpdistinct.mechanisms.single import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
+from dpdistinct.mechanisms.tent import CHAINS
 from dpdistinct.question.parameters import MAX_BOUND, check_parameters
+from dpdistinct.trusted.explore import least_loss
 from graphs import ROOT
 from kinds import curves_of, held_out, is_heavy_tailed, real_tables, tuning
 
@@ -36,7 +39,7 @@ Floats = NDArray[np.float64]
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10")
 BETAS = ("0.01", "0.05", "0.1")
 SETTINGS = [(epsilon, beta) for epsilon in EPSILONS for beta in BETAS]
-MECHANISMS = ("joint", "sharp", "paper", "r2t", "shifted_inverse")
+MECHANISMS = ("joint", "tent", "sharp", "paper", "r2t", "shifted_inverse")
 HALF = np.polynomial.legendre.leggauss(100)
 NODES, WEIGHTS = (HALF[0] + 1) / 2, HALF[1] / 2
 
@@ -156,6 +159,27 @@ def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tu
     return float(np.mean(losses)), float(np.mean(errors))
 
 
+def tent(curve: Curve, epsilon: str, beta: str) -> float:
+    """Loss of "tent", the mean over its chains: the sum of P(Y <= y) over y below the truth."""
+    settings = check_parameters(
+        epsilon=epsilon, beta=beta, method="matching", mechanism="tent", max_bound=None
+    )
+    truth, losses = curve.at(MAX_BOUND), []
+    near = np.arange(max(0, truth - 1000), truth, dtype=float)  # one by one; what lies below, as an integral
+    far = truth - np.geomspace(truth, 1000, 300) if truth > 1000 else np.zeros(1)
+    for chain in range(CHAINS):
+        recorded = Branch(0, chain)
+        run_mechanism(curve, settings, recorded)
+        assert recorded.drawn is not None
+        below, further = (np.exp(recorded.drawn.log_below(y)) for y in (near, far))
+        losses.append(below.sum() + np.trapezoid(further, far) - (further[-1] - further[0]) / 2)
+    return float(np.mean(losses))
+
+
+def limit(curve: Curve, epsilon: str, beta: str) -> float:
+    return least_loss(curve, Fraction(epsilon), Fraction(beta))
+
+
 def oracle_loss(curve: Curve, epsilon: str, beta: str) -> float:
     cost = float(per_bound(Fraction(epsilon), Fraction(beta)))
     truth = curve.at(MAX_BOUND)
@@ -222,6 +246,27 @@ def loss_table(title: str, curves: dict[str, Curve]) -> None:
         print(f"- gap of {name}: {mean(ratio):.2f}; at epsilon 1: {mean(one):.2f}, at most {one.max():.2f}")
 
 
+def limit_table(title: str, curves: dict[str, Curve]) -> None:
+    """Losses over the limit, where there is one: with a large epsilon it is 0."""
+    print(f"\n### {title}: loss / limit\n")
+    print("| curve | limit at eps 1, beta .05, % of truth | tent, joint, sharp, paper there |")
+    print("|---|---|---|")
+    every: list[list[float]] = []
+    for name, curve in curves.items():
+        for epsilon, beta in SETTINGS:
+            least = limit(curve, epsilon, beta)
+            if least < 1:
+                continue
+            two = [two_steps(curve, m, epsilon, beta)[0] for m in ("sharp", "paper")]
+            found = [tent(curve, epsilon, beta), joint(curve, epsilon, beta)[0], *two]
+            every.append([loss / least for loss in found])
+            if (epsilon, beta) == ("1", "0.05"):
+                cells = ", ".join(f"{ratio:.2f}" for ratio in every[-1])
+                print(f"| {name} | {100 * least / curve.at(MAX_BOUND):.3g} | {cells} |", flush=True)
+    means = ", ".join(f"{mean(np.array(column)):.2f}" for column in zip(*every, strict=True))
+    print(f"\nGeometric mean over the {len(every)} settings with a limit of an element or more: {means}.")
+
+
 def error_table(tables: dict[str, Contributions], curves: dict[str, Curve]) -> None:
     """The error of the estimate, in % of the truth."""
     print("\n### Error of the estimate, in % of the truth\n")
@@ -242,7 +287,7 @@ def error_table(tables: dict[str, Contributions], curves: dict[str, Curve]) -> N
 
 
 def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str) -> None:
-    """Simulated through the package, with the system's entropy."""
+    """Simulated through the package, with the system's entropy. "tent" has no estimate."""
     print(f"\n### Releases: epsilon {epsilon}, beta {beta}, {releases} of each; in % of the truth\n")
     print("| curve | mechanism | mean loss | 90th percentile | mean error of estimate | 90th percentile |")
     print("|---|---|---|---|---|---|")
@@ -256,9 +301,10 @@ def peers_table(curves: dict[str, Curve], releases: int, epsilon: str, beta: str
             sampler = OpenDPSampler()
             drawn = [run_mechanism(curve, settings, sampler) for _ in range(releases)]
             loss = np.array([100 * max(0, truth - a.lower_bound) / truth for a in drawn])
-            error = np.array([100 * abs(a.estimate - truth) / truth for a in drawn])
-            cells = (loss.mean(), np.quantile(loss, 0.9), error.mean(), np.quantile(error, 0.9))
-            print(f"| {name} | {mechanism} | " + " | ".join(f"{x:.3g}" for x in cells) + " |", flush=True)
+            cells = [f"{x:.3g}" for x in (loss.mean(), np.quantile(loss, 0.9))]
+            errors = [100 * abs(a.estimate - truth) / truth for a in drawn if a.estimate is not None]
+            cells += [f"{x:.3g}" for x in (np.mean(errors), np.quantile(errors, 0.9))] if errors else ["", ""]
+            print(f"| {name} | {mechanism} | {' | '.join(cells)} |", flush=True)
 
 
 def time_table(curve: Curve, releases: int) -> None:
@@ -297,6 +343,8 @@ def main() -> None:
     for title, curves in halves(held_out()):
         loss_table(f"Synthetic curves, held out: {title}", curves)
     loss_table("Kinds that constants were found on", tuning())
+    limit_table("Real tables", real)
+    limit_table("Synthetic curves, held out", held_out())
     error_table(tables, real)
     time_table(real["news20"], releases)
     for epsilon in ("0.1", "1"):

@@ -30,6 +30,7 @@ SCRIPTS = {
     "spark": [[]],
     "ties": [[]],
     "accuracy": [[]],
+    "tent": [[]],
     "constants": [[]],
     "limits": [[]],
     "made_up": [[]],

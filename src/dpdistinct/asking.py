@@ -259,8 +259,10 @@ def _release_of(paid: Stored) -> Release | GroupedRelease:
 
 def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
     """What can be compared under this name: answers about the same columns, by the same method."""
-    if parameters.mechanism == "shifted_inverse":
-        raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
+    if parameters.mechanism in ("tent", "shifted_inverse"):
+        raise ParameterError(
+            f'series needs a mechanism with a bound, which "{parameters.mechanism}" has not; use "joint"'
+        )
     if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
         raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
     # Not the query, which may choose the month: its place is kept for series that have begun.

@@ -12,7 +12,7 @@ from dpdistinct.errors import DpdistinctError, without_context
 from dpdistinct.graph.curves import Curve
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
 from dpdistinct.mechanisms.single import run_mechanism
-from dpdistinct.question.parameters import Aim, Mechanism, Method, Parameters
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Neighbours, Parameters
 from dpdistinct.wording import confidence, odds, plain
 
 
@@ -27,7 +27,10 @@ class Release:
     near the truth.
     `estimate` belongs to that limit: it is the noisy count of what the limit keeps, before a margin for the
     noise was subtracted. With aim "lower_bound" the limit is small, and the truth may be many times higher.
+    None: the mechanism ("tent") has no noisy count.
     `epsilon` is what this one answer costs each person. Several answers add up.
+    `neighbours` says what may be done to one person at that price. With "add or remove", changing what
+    somebody did costs twice epsilon.
 
     >>> release = Release(14204, 14450, 9, 1.0, 0.05, "matching", "joint", 2**31, element="url")
     >>> print(release.sentence().partition(" (")[0])
@@ -37,7 +40,7 @@ class Release:
     kind: ClassVar[str] = "release"  # of an answer, in a ledger
 
     lower_bound: int
-    estimate: int
+    estimate: int | None
     bound: int | None
     epsilon: float
     beta: float
@@ -46,6 +49,7 @@ class Release:
     max_bound: int | None
     element: str | None = None
     aim: Aim = "lower_bound"
+    neighbours: Neighbours = "add, remove or change"
 
     def _answer(self) -> str:
         """What can be said about the data, in words."""
@@ -76,6 +80,12 @@ class Release:
     def _cost(self) -> str:
         """What was promised to each person, in words."""
         epsilon = plain(self.epsilon)
+        if self.neighbours == "add or remove":
+            return (
+                f"Privacy: this answer alone costs epsilon = {epsilon} for each person added or removed, and "
+                f"{plain(2 * self.epsilon)} for changing what somebody did. With {epsilon}, "
+                f"{odds(self.epsilon)}."
+            )
         return f"Privacy: this answer alone costs each person epsilon = {epsilon}: {odds(self.epsilon)}."
 
     def sentence(self) -> str:
@@ -112,6 +122,7 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         mechanism=parameters.mechanism,
         max_bound=parameters.max_bound,
         aim=parameters.aim,
+        neighbours=parameters.neighbours,
     )
 
 

@@ -325,7 +325,8 @@ def count_distinct(
 
     Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
     their rows, and lower_bound <= truth with probability at least 1 - beta
-    (docs/proofs/mechanisms.md). Someone who appears under d identities has d * epsilon.
+    (docs/proofs/mechanisms.md). With mechanism "tent", changing one person costs 2 * epsilon
+    (docs/proofs/tent.md). Someone who appears under d identities has d * epsilon.
     """
     asked = table(data, person=person, sql=sql, ledger=ledger, dataset=dataset, data_name=data_name)
     return asked.count(

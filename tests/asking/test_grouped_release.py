@@ -394,6 +394,7 @@ def test_a_failure_after_the_data_is_read_says_nothing() -> None:
         ({"method": "sampling"}, "method"),
         ({"mechanism": "paper"}, "mechanism"),
         ({"mechanism": "r2t"}, "mechanism"),
+        ({"mechanism": "tent"}, "mechanism"),
         ({"mechanism": "shifted_inverse"}, "mechanism"),
         ({"mechanism": "fixed"}, "max_bound"),
         ({"groups": 0}, "groups"),

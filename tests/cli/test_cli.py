@@ -34,6 +34,7 @@ from dpdistinct.ledger.account import Ledger
 from dpdistinct.mechanisms.joint import kappa
 from dpdistinct.mechanisms.noise import laplace_margin
 from dpdistinct.trusted import explore as report
+from dpdistinct.trusted.explore import least_loss
 from powerless import powerless
 from samplers import Quiet
 
@@ -95,6 +96,21 @@ def test_count_prints_one_sentence(run: Run, data: str) -> None:
     outcome = run("count", data, *CLEARLY)
     assert re.fullmatch(SENTENCE, outcome.out)
     assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_count_with_tent_prints_no_noisy_count(run: Run) -> None:
+    asked = [*ASKED, "--mechanism", "tent", "--epsilon", "1000", "--beta", "1e-9"]
+    answer = json.loads(run("count", "visits.csv", *asked, "--json").out)
+    assert (answer["estimate"], answer["bound"], answer["neighbours"]) == (None, None, "add or remove")
+    assert 300 < answer["lower_bound"] <= 400
+    sentence = run("count", "visits.csv", *asked).out
+    assert "noisy count" not in sentence
+    assert "and 2000 for changing what somebody did" in sentence
+    for option, value in (("--method", "greedy"), ("--aim", "estimate"), ("--group-by", "day")):
+        more = ["--groups", "mon,tue"] if option == "--group-by" else []
+        refused = run("count", "visits.csv", *asked, option, value, *more)
+        assert (refused.status, refused.out) == (2, "")
+        assert '"joint"' in refused.err or '"sharp"' in refused.err
 
 
 @pytest.mark.parametrize("mechanism", ["joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"])
@@ -404,6 +420,7 @@ def test_explore_says_first_and_last_that_it_is_not_private(run: Run) -> None:
     assert lines[0] == lines[-1] == report.NOT_PRIVATE
     assert lines[0].startswith("NOT PRIVATE")
     assert lines[1] == "50 people, 400 distinct elements, 400 distinct pairs."
+    assert "No mechanism that sees the curve of matching alone can have a mean loss below " in outcome.out
     assert (outcome.status, outcome.err) == (0, "")
 
 
@@ -419,7 +436,9 @@ def test_explore_shows_the_exact_curves_as_json(run: Run) -> None:
         assert row["margin"] == laplace_margin(sensitivity=row["bound"], epsilon=half, beta=Fraction(1, 20))
     assert found["bounds"][-1]["bias"]["matching"] == 0
     mechanisms = [row["mechanism"] for row in found["expected"]]
-    assert mechanisms == ["joint", "sharp", "paper", "r2t", "shifted_inverse"]
+    assert mechanisms == ["joint", "tent", "sharp", "paper", "r2t", "shifted_inverse"]
+    assert [row["error"] is None for row in found["expected"]] == [name == "tent" for name in mechanisms]
+    assert found["limit"] == least_loss(curve, half, Fraction(1, 20)) / 400 > 0
 
 
 def test_explore_of_an_empty_table(run: Run) -> None:

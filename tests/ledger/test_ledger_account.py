@@ -628,15 +628,25 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     assert rows[1] == {
         **{"time": rows[1]["time"], "who": "bob", "event": "request", "epsilon": "0.1", "delta": "0"},
         **{"request_id": "2024-01", "answered": True, "series": None},
-        **{"input": {"files": [file]}, "question": QUESTION},
+        **{"input": {"files": [file]}, "question": QUESTION, "neighbours": None},
     }
     table = list(csv.DictReader(io.StringIO(run("history", "visits", "--csv"))))
     assert [list(row) for row in table] == 5 * [list(rows[0])]
     assert [row["answered"] for row in table] == ["", "true", "false", "", ""]
     assert [json.loads(row["question"]) for row in table[1:3]] == 2 * [QUESTION]
     assert [row["epsilon"] for row in table] == ["1", "0.1", "1/3", "", ""]
+    for number, (question, neighbours) in enumerate(
+        (
+            ({"mechanism": "tent"}, "add or remove"),
+            ({"mechanism": "joint"}, "add, remove or change"),
+            ({"mechanism": "sharp", "group_by": ["day"]}, "add or remove"),
+            ({"mechanism": "somebody's own"}, None),
+        )
+    ):
+        ask(Ledger(path), request_id=f"of {number}", question=question)
+        assert json.loads(run("history", "visits", "--json"))[-1]["neighbours"] == neighbours
     ask(Ledger(path), request_id="sql", question=QUESTION | {"sql": "SELECT\n\x1b[1m"})
-    assert run("history", "visits").count("\n") == 6
+    assert run("history", "visits").count("\n") == 10
     assert "\x1b" not in run("history", "visits")
     assert "exclude each other" in run("history", "visits", "--csv", "--json", status=2)
     assert "no data set 'trips'" in run("history", "trips", status=4)

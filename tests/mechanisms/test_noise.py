@@ -27,6 +27,7 @@ from dpdistinct.mechanisms.joint import full_grid, joint_rule, kappa
 from dpdistinct.mechanisms.margins import SPARE, largest_delta, threshold, total_margin
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
 from dpdistinct.mechanisms.single import run_mechanism, sharp_rule
+from dpdistinct.mechanisms.tent import TentTail, far_threshold
 from exact import Branch, loads_curve, parameters
 from laws import laplace_law, selection_law
 from samplers import ExactSampler
@@ -104,6 +105,8 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
             )
             for mechanism in ("joint", "sharp", "paper", "r2t", "shifted_inverse")
         ]
+        tent = TentTail([40, 90, 143], [1, 3, 100], epsilon=Fraction(1, 3), beta=Fraction(1, 30))
+        public.insert(0, (tent.bounds(100, 40), far_threshold.__wrapped__(1000)))
         return [margin, rule.cost, rule.prior, rule.head_starts.tolist(), answers, public]
 
     expected = constants()

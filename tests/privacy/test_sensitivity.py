@@ -47,6 +47,54 @@ def test_the_bound_minus_what_a_person_adds_never_falls_with_the_bound(
         assert (np.diff(spare, axis=1, prepend=0) >= 0).all()
 
 
+def test_what_a_person_adds_over_the_bound_never_rises_with_matching(small_tables: SmallTables) -> None:
+    # a_l = min(l, g_l), and g never rises: all of the bound, and from then on less and less.
+    for smaller in removals(small_tables):
+        added = small_tables.matching - small_tables.matching[smaller]
+        assert (added[:, 1:] * BOUNDS[:-1] <= added[:, :-1] * BOUNDS[1:]).all()
+        assert ((added[:, 1:] == BOUNDS[1:]) | (added[:, 1:] <= added[:, :-1])).all()
+
+
+def test_what_a_person_adds_over_the_bound_may_rise_with_greedy_and_sampling(
+    small_tables: SmallTables,
+) -> None:
+    # w holds e; u joins, who comes first and holds e and z: nothing is new at bound 1, z is at bound 2.
+    (w, u), (e, z) = (2, 1), (1, 2)
+    for curve, rises in ((greedy_curve, [0, 1]), (matching_curve, [1, 1])):
+        with_u, without = (
+            curve(contributions_of(rows)).values(2) for rows in ([(w, e), (u, e), (u, z)], [(w, e)])
+        )
+        assert (with_u - without).tolist() == rises
+    sampled = [
+        [naive.sampled_distinct(orders, bound) for bound in (1, 2)] for orders in ([[e], [e, z]], [[e]])
+    ]
+    assert (np.array(sampled[0]) - np.array(sampled[1])).tolist() == [0, 1]
+    curves = small_tables.greedy
+    added = [curves - curves[smaller] for smaller in removals(small_tables)]
+    assert any((a[:, 1:] * BOUNDS[:-1] > a[:, :-1] * BOUNDS[1:]).any() for a in added)
+
+
+def test_what_a_change_adds_over_the_bound_may_rise_with_matching() -> None:
+    smaller, larger = (
+        matching_curve(contributions_of([(1, e) for e in range(n)])).values(200) for n in (100, 200)
+    )
+    assert (larger - smaller).tolist() == [0] * 100 + list(range(1, 101))
+
+
+@given(tables, st.data())
+def test_what_a_person_adds_over_the_bound_never_rises(rows: list[Row], data: st.DataObject) -> None:
+    table = naive.table_of(rows)
+    if not table:
+        return
+    leaving = data.draw(st.sampled_from(sorted(table)))
+    curves = [
+        matching_curve(contributions_of([row for row in rows if row[0] != gone])).values(45)
+        for gone in (None, leaving)
+    ]
+    added, bounds = curves[0] - curves[1], np.arange(1, 46)
+    assert (added[1:] * bounds[:-1] <= added[:-1] * bounds[1:]).all()
+
+
 def test_greedy_keeps_everything_that_it_kept_without_a_person(small_tables: SmallTables) -> None:
     for smaller in removals(small_tables):
         assert not (small_tables.kept[smaller] & ~small_tables.kept).any()

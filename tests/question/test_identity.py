@@ -253,7 +253,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     **{f"epsilon {e}": {"epsilon": e} for e in ("0.5", "1.0000004", "2", "1/3")},
     **{f"beta {b}": {"beta": b} for b in ("0.1", "0.01", "0.051")},
     **{f"method {m}": {"method": m} for m in ("greedy", "sampling")},
-    **{f"mechanism {m}": {"mechanism": m} for m in ("sharp", "paper", "r2t", "shifted_inverse")},
+    **{f"mechanism {m}": {"mechanism": m} for m in ("tent", "sharp", "paper", "r2t", "shifted_inverse")},
     **{f"fixed at {b}": {"mechanism": "fixed", "max_bound": b} for b in (1, 2, 3)},
     "a smaller bound": {"max_bound": 100},
     "an aim": {"aim": "estimate"},
@@ -420,6 +420,8 @@ def test_later_answers_of_a_series_use_the_bound_of_the_first(folder: Path) -> N
     assert (later.mechanism, later.max_bound, later.bound) == ("fixed", first.bound, first.bound)
     with pytest.raises(dpdistinct.ParameterError, match="series needs a mechanism with a bound"):
         by_python(series="monthly", mechanism="shifted_inverse", request_id="3")
+    with pytest.raises(dpdistinct.ParameterError, match='which "tent" has not; use "joint"'):
+        by_python(series="monthly", mechanism="tent", request_id="3")
 
 
 def test_the_answer_of_a_command_says_all_that_a_program_needs(

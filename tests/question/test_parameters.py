@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from asked import count_distinct
 from dpdistinct import Contributions, ParameterError
 from dpdistinct.errors import shown
-from dpdistinct.question.parameters import check_parameters
+from dpdistinct.question.parameters import Mechanism, check_parameters
 
 GOOD: dict[str, Any] = {
     "epsilon": 1,
@@ -46,6 +46,25 @@ def test_an_aim_needs_the_mechanism_that_has_it() -> None:
     assert check_parameters(**GOOD, aim="estimate").aim == "estimate"
     with pytest.raises(ParameterError, match='aim "estimate" needs mechanism "joint"'):
         check_parameters(**(GOOD | {"mechanism": "sharp", "aim": "estimate"}))
+
+
+def test_tent_takes_the_exact_curve_alone_and_has_no_estimate() -> None:
+    assert check_parameters(**(GOOD | {"mechanism": "tent"})).max_bound == 2**31
+    for method in ("greedy", "sampling"):
+        with pytest.raises(ParameterError) as caught:
+            count_distinct(Untouchable(), **(GOOD | {"mechanism": "tent", "method": method}))
+        assert str(caught.value) == (
+            f'mechanism "tent" needs method "matching", got \'{method}\'; "joint" takes every method'
+        )
+    with pytest.raises(ParameterError, match='aim "estimate" needs mechanism "joint", got'):
+        check_parameters(**(GOOD | {"mechanism": "tent", "aim": "estimate"}))
+
+
+def test_parameters_know_what_epsilon_is_the_price_of() -> None:
+    for mechanism in get_args(Mechanism):
+        max_bound = 3 if mechanism == "fixed" else None
+        known = check_parameters(**(GOOD | {"mechanism": mechanism, "max_bound": max_bound}))
+        assert known.neighbours == ("add or remove" if mechanism == "tent" else "add, remove or change")
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

@@ -54,6 +54,7 @@ def test_every_curve_and_every_mechanism_is_named(tmp_path: Path) -> None:
         "matching",
         "greedy",
         "sampling",
+        "tent",
         "sharp",
         "paper",
         "r2t",

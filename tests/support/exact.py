@@ -17,7 +17,7 @@ from dpdistinct.graph.curves import Curve
 from dpdistinct.mechanisms.noise import Draw, Sampler, noise_scale
 from dpdistinct.mechanisms.single import Answer, run_mechanism
 from dpdistinct.question.parameters import Parameters, check_parameters
-from laws import HidingLaw, hiding_law, selection_log_law
+from laws import HidingLaw, TentLaw, hiding_law, selection_log_law, tent_loss
 
 
 def parameters(
@@ -57,6 +57,7 @@ class Branch:
     selection: np.ndarray | None = None  # the logarithm of its law
     counts: list[tuple[int, float]] = field(default_factory=list)  # (value, scale of its noise)
     hidden: HidingLaw | None = None  # of the value, together with the choice
+    drawn: TentLaw | None = None  # of the lower bound, before it is rounded up
 
     def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
         self.selection = choice_log_law(tuple(scores), sensitivity, epsilon, draw)
@@ -79,6 +80,10 @@ class Branch:
         self.select(scores, sensitivity=sensitivity, epsilon=share * epsilon, draw="exponential")
         self.hidden = hiding_law(scores, values, self.choice, **law)  # type: ignore[arg-type]
         return self.choice, values[self.choice]
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        self.drawn = TentLaw(tuple(counts), tuple(bounds), float(epsilon), float(beta))
+        return counts[-1]
 
     def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
         return [self.laplace(value, sensitivity=sensitivity, epsilon=epsilon) for value in values]
@@ -122,6 +127,9 @@ def loss(a: list[Branch], b: list[Branch]) -> Loss:
     for one, other in zip(a, b, strict=True):
         if one.hidden is not None and other.hidden is not None:
             whole = max(whole, hiding_loss(one.hidden, other.hidden))
+            continue
+        if one.drawn is not None and other.drawn is not None:
+            whole = max(whole, tent_loss(one.drawn, other.drawn))
             continue
         chosen = 0.0
         if one.selection is not None:

@@ -87,3 +87,71 @@ def hiding_law(
     others = [(x - scores[choice]) * part / whole for i, x in enumerate(scores) if i != choice]
     odds = float(np.logaddexp.reduce(others)) if others else -math.inf
     return HidingLaw(values[choice], odds, scale, float(epsilon / (2 * sensitivity)))
+
+
+@dataclass(frozen=True)
+class TentLaw:
+    """The law of the lower bound that Sampler.tent draws, before it is rounded up (docs/proofs/tent.md, 1).
+
+    Written from the definition, in floats, and with constants that may be wrong on purpose: `tail` is b
+    in 1 - H = (1 / (1 + b)) X^-b where X > 1.
+    """
+
+    counts: tuple[float, ...]
+    bounds: tuple[int, ...]
+    epsilon: float
+    beta: float
+    near: float = 4.0
+    tail: float = 1.0
+
+    def thresholds(self) -> NDArray[np.float64]:
+        """V of each bound."""
+        c, l, found = self.counts, self.bounds, [math.inf]
+        for k in range(1, len(l)):
+            v = self.epsilon * (c[k] - c[k - 1]) / (l[k] - l[k - 1]) - self.near
+            if k >= 4:
+                far = 4 + math.floor(2**19 * math.log(l[k])) / 2**20
+                v = min(v, self.epsilon * (c[k] - c[k - 4]) / (l[k] - l[k - 4]) - far)
+            found.append(v)
+        return np.array(found)
+
+    def log_sums(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ln of X, and of minus the derivative of S."""
+        l, v = np.array(self.bounds, dtype=float), self.thresholds()
+        u = self.epsilon * (np.array(self.counts) - y[:, None]) / l
+        least, over = np.minimum(u, v), np.maximum(u - v, 0)
+        log_sum = np.logaddexp.reduce(least + np.log1p(over), axis=1)
+        return log_sum - math.log(1.39 / (2 * self.beta)), np.logaddexp.reduce(least - np.log(l), axis=1)
+
+    def log_above(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln P(Y > y)."""
+        x, b = self.log_sums(y)[0], self.tail
+        low = np.log1p(-np.exp(-b * np.maximum(x, 0)) / (1 + b))
+        return np.where(x <= 0, x + math.log(b / (1 + b)), low)
+
+    def log_below(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln P(Y <= y)."""
+        x, b = self.log_sums(y)[0], self.tail
+        high = np.log1p(-np.exp(np.minimum(x, 0)) * b / (1 + b))
+        return np.where(x <= 0, high, -b * x - math.log(1 + b))
+
+    def log_density(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ln of the density, up to a constant that depends on public numbers alone."""
+        x, s = self.log_sums(y)
+        return s - (1 + self.tail) * np.maximum(x, 0)
+
+    def where_it_bends(self) -> NDArray[np.float64]:
+        """Every y at which some U meets its V, and so many people around each count."""
+        c, l, v = np.array(self.counts), np.array(self.bounds, dtype=float), self.thresholds()
+        meets = (c - l * v / self.epsilon)[1:]
+        people = np.append(np.linspace(-6, 14, 41), np.geomspace(15, 1000, 40))
+        around = (c[:, None] - l[:, None] * people / self.epsilon).ravel()
+        y = np.concatenate([meets, around, [0.0], np.linspace(0, max(c), 60)])
+        return np.unique(y[(y >= -5 / self.epsilon) & (y <= max(c) + 60 / self.epsilon)])
+
+
+def tent_loss(one: TentLaw, other: TentLaw, y: NDArray[np.float64] | None = None) -> float:
+    """The worst log-ratio of the densities: where either of them bends, and between."""
+    if y is None:
+        y = np.concatenate([one.where_it_bends(), other.where_it_bends()])
+    return float(np.abs(one.log_density(y) - other.log_density(y)).max())

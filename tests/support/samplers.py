@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache, lru_cache
 
+from dpdistinct.mechanisms.inversion import draw_from
 from dpdistinct.mechanisms.noise import Draw, OpenDPSampler, noise_scale
+from dpdistinct.mechanisms.tent import TentTail
 
 
 class ExactSampler:
@@ -72,6 +76,21 @@ class ExactSampler:
             n += 1
         return chosen, values[chosen] + n if self.below(2) else values[chosen] - 1 - n
 
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        """The sum falls in y, and Y is the first y at which it is not above a random level.
+
+        The level is S0 u or S0 / u, u uniform on (0, 1), each as likely: P(level < x S0) is x / 2 for
+        x <= 1 and else 1 / 2 + (1 - 1 / x) / 2. With 80 digits and 200 bits, which are wrong once in 10^58.
+        """
+        with localcontext(prec=80):
+            u = Decimal(2 * self.below(2**200) + 1) / 2**201
+            start = Decimal("1.39") / 2 * beta.denominator / beta.numerator
+            level = start * u if self.below(2) else start / u
+            y = 0
+            while tent_sum(tuple(counts), tuple(bounds), epsilon, y) > level:
+                y += 1
+            return y
+
     def _bernoulli_exp(self, x: Fraction) -> bool:
         """True with probability exp(-x)."""
         while x > 1:
@@ -99,6 +118,41 @@ class ExactSampler:
         return (u + t * v) // s
 
 
+@lru_cache(maxsize=100_000)
+def tent_sum(counts: tuple[int, ...], bounds: tuple[int, ...], epsilon: Fraction, y: int) -> Decimal:
+    """S(y) of docs/proofs/tent.md, 1, as it stands there. In the context of the caller."""
+    total = Decimal(0)
+    for k, (c, l) in enumerate(zip(counts, bounds, strict=True)):
+        u = decimal(epsilon * (c - y) / l)
+        v = Decimal("Infinity")
+        if k >= 1:
+            v = decimal(epsilon * (c - counts[k - 1]) / (l - bounds[k - 1])) - 4
+        if k >= 4:
+            rho = 4 + (Decimal(l).ln() * 2**19 // 1) / 2**20
+            v = min(v, decimal(epsilon * (c - counts[k - 4]) / (l - bounds[k - 4])) - rho)
+        total += u.exp() if u <= v else v.exp() * (1 + u - v)
+    return total
+
+
+def decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / x.denominator
+
+
+class Remembering(OpenDPSampler):
+    """The sampler of releases; of one curve it computes each value of a tail once for all draws."""
+
+    def __init__(self) -> None:
+        self._tails: dict[tuple[int, ...], TentTail] = {}
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        tail = self._tails.get(tuple(bounds))
+        if tail is None:
+            tail = TentTail(counts, bounds, epsilon=epsilon, beta=beta)
+            tail.bounds = cache(tail.bounds)  # type: ignore[method-assign]
+            self._tails[tuple(bounds)] = tail
+        return draw_from(tail)
+
+
 class Quiet(OpenDPSampler):
     """No noise, and the best choice: for tests of words, which noise changes once in thousands of answers."""
 
@@ -122,3 +176,6 @@ class Quiet(OpenDPSampler):
     ) -> tuple[int, int]:
         chosen = list(scores).index(max(scores))
         return chosen, values[chosen]
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        return counts[-1]

@@ -6,12 +6,13 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from dpdistinct.cli.options import Json, command
 from dpdistinct.errors import ParameterError
+from dpdistinct.question.parameters import Mechanism, Neighbours, neighbours_of
 from dpdistinct.show.terminal import print_table, say
 
 if TYPE_CHECKING:
@@ -162,7 +163,16 @@ def _row(entry: Entry) -> dict[str, Any]:
         "series": entry.series,
         "input": entry.input,
         "question": entry.question,
+        "neighbours": _neighbours(entry.question or {}),
     }
+
+
+def _neighbours(question: dict[str, Any]) -> Neighbours | None:
+    """What epsilon was the price of; None for questions of a caller's own."""
+    mechanism: Any = question.get("mechanism")
+    if mechanism not in get_args(Mechanism):
+        return None
+    return "add or remove" if "group_by" in question else neighbours_of(mechanism)
 
 
 def _text(value: Any) -> str:

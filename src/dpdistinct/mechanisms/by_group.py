@@ -226,6 +226,7 @@ def count_single_groups(
     if parameters.groups == 1:
         answer = run_mechanism(curves[0], parameters.counting, sampler)
         assert answer.bound is not None  # both mechanisms have one
+        assert answer.estimate is not None
         count = GroupCount(0, answer.lower_bound, answer.estimate, answer.bound)
         return GroupAnswer([count], answer.lower_bound, answer.estimate)
     rest = parameters.counting.epsilon - parameters.choice

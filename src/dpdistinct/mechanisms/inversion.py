@@ -1,10 +1,10 @@
-"""Exact draws of an amount of noise whose tail is a ratio of sums of exponentials.
+"""Exact draws of a number whose tail is known by its digits.
 
-By inversion: the amount is the largest t with U < tail(t), for a uniform U whose bits are drawn
+By inversion: the number is the largest t with U < tail(t), for a uniform U whose bits are drawn
 from the system. The tail is known between two bounds, which close in on it as digits are added; U is
 compared with both, and more bits and digits are taken until they agree. So rounding decides nothing
-(docs/proofs/joint.md, 3; tests/mechanisms/test_joint.py). The number of comparisons is the same whatever
-the amount, but about once in 10^26, so that the time of a draw says little about it.
+(docs/proofs/joint.md, 3; tests/mechanisms/test_joint.py, test_tent.py). The number of comparisons is the
+same whatever the number, but about once in 10^26, so that the time of a draw says little about it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,25 @@ import secrets
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import Protocol
 
 from dpdistinct.mechanisms.digits import context, quotient
 
 DIGITS = 40  # at first; a comparison needs more about once in 10^26
 BITS = 128  # at first
 MORE_BITS, MORE_DIGITS = 64, 20  # 64 bits are 19.3 digits
+
+
+class Tail(Protocol):
+    """P(n >= t) for t = 1, 2, ..., falling to 0."""
+
+    def last(self) -> int:
+        """A power of 2 that is hardly ever reached: a search from there takes the same steps nearly always."""
+        ...
+
+    def bounds(self, t: int, digits: int) -> tuple[int, int]:
+        """Two numbers that enclose the tail at t, in units of 10^-(2 digits)."""
+        ...
 
 
 class HidingTail:
@@ -72,7 +85,7 @@ def _exp(own: Context, x: Fraction) -> Decimal:
     return own.exp(own.minus(quotient(own, x)))
 
 
-def draw_from(tail: HidingTail) -> int:
+def draw_from(tail: Tail) -> int:
     """The number n >= 0 that has this tail. Exact, from the system's entropy."""
     bits, uniform, digits = BITS, secrets.randbits(BITS), DIGITS
 

@@ -1,6 +1,7 @@
 """All randomness, drawn from the system's entropy by exact samplers, and the margin.
 
-OpenDP draws choices and Laplace noise; what hides a choice is drawn by inversion.py.
+OpenDP draws choices and Laplace noise; what hides a choice, and the lower bound of "tent", are drawn
+by inversion.py.
 
 The law of everything drawn here is public and exact: integers in, integers out, and a scale that
 is a float only because OpenDP takes one. It is rounded up, so that the privacy spent is never more
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from dpdistinct.errors import DpdistinctError
 from dpdistinct.mechanisms.digits import context, quotient
 from dpdistinct.mechanisms.inversion import HidingTail, draw_from
+from dpdistinct.mechanisms.tent import TentTail
 
 Draw = Literal["exponential", "permute_and_flip"]
 
@@ -53,6 +55,10 @@ class Sampler(Protocol):
         The value is values[i] + n or values[i] - 1 - n, each as likely, with P(i and n >= t) =
         exp(-rate t) * P(i is chosen when its score is higher by t), rate = epsilon / (2 sensitivity).
         """
+        ...
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        """A lower bound from the counts of the exact curve at a chain of bounds, with the law of TentTail."""
         ...
 
     def below(self, n: int) -> int:
@@ -111,6 +117,12 @@ class OpenDPSampler:
         )
         n = draw_from(tail)
         return chosen, values[chosen] + n if self.below(2) else values[chosen] - 1 - n
+
+    def tent(self, counts: Sequence[int], bounds: Sequence[int], *, epsilon: Fraction, beta: Fraction) -> int:
+        """Guarantee: epsilon-DP for adding or removing one person, if the counts are those of the exact
+        curve (docs/proofs/tent.md).
+        """
+        return draw_from(TentTail(counts, bounds, epsilon=epsilon, beta=beta))
 
     def below(self, n: int) -> int:
         """From the system's entropy."""

@@ -1,8 +1,9 @@
-"""The six mechanisms. Each reads a curve and returns what may be published.
+"""The seven mechanisms. Each reads a curve and returns what may be published.
 
 The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
-removing one person, and lower_bound <= truth with probability at least 1 - beta
-(docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py, tests/asking/test_release.py).
+removing one person, for all but "tent" also for changing one, and lower_bound <= truth with
+probability at least 1 - beta (docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py,
+tests/asking/test_release.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dpdistinct.mechanisms.digits import context, quotient
 from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores, paper_scores, qualities
 from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, STEPS, joint_margin, joint_rule
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin
+from dpdistinct.mechanisms.tent import CHAINS, tent_chain
 from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
 
 # The constants of "sharp": one public rule for all data, private whatever their values are
@@ -41,7 +43,7 @@ class Answer:
     """What a mechanism publishes."""
 
     lower_bound: int
-    estimate: int
+    estimate: int | None  # None: there is no noisy count
     bound: int | None
 
 
@@ -88,6 +90,17 @@ def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
     nearest = (2 * noisy * bound + STEPS) // (2 * STEPS)
     return Answer(lower_bound, estimate=max(lower_bound, nearest), bound=bound)
+
+
+def tent(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The lower bound alone, in one draw: no bound is chosen, and there is no noisy count.
+
+    Needs the exact curve. Guarantee: epsilon-DP for adding or removing one person (docs/proofs/tent.md).
+    """
+    bounds = tent_chain(parameters.max_bound or DEFAULT_MAX_BOUND["tent"], sampler.below(CHAINS))
+    counts = [curve.at(bound) for bound in bounds]
+    lower_bound = sampler.tent(counts, bounds, epsilon=parameters.epsilon, beta=parameters.beta)
+    return Answer(lower_bound, estimate=None, bound=None)
 
 
 def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
@@ -206,6 +219,7 @@ def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sample
 
 MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
     "joint": joint,
+    "tent": tent,
     "sharp": sharp,
     "paper": paper,
     "fixed": fixed,

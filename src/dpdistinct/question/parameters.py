@@ -12,10 +12,22 @@ from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
 Aim = Literal["lower_bound", "estimate"]
-Mechanism = Literal["joint", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Mechanism = Literal["joint", "tent", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Neighbours = Literal["add or remove", "add, remove or change"]
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
-DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"joint": MAX_BOUND, "sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
+DEFAULT_MAX_BOUND: dict[Mechanism, int] = {
+    "joint": MAX_BOUND,
+    "tent": MAX_BOUND,
+    "sharp": MAX_BOUND,
+    "paper": 100,
+    "r2t": 1000,
+}
+
+
+def neighbours_of(mechanism: Mechanism) -> Neighbours:
+    """What may be done to one person at the price of epsilon, for a single count (docs/privacy.md)."""
+    return "add or remove" if mechanism == "tent" else "add, remove or change"
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,11 @@ class Parameters:
         check_name("method", self.method, get_args(Method))
         check_name("mechanism", self.mechanism, get_args(Mechanism))
         check_name("aim", self.aim, get_args(Aim))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What may be done to one person at the price of epsilon."""
+        return neighbours_of(self.mechanism)
 
     def identity(self) -> dict[str, Any]:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
@@ -58,6 +75,10 @@ def check_parameters(
     check_name("aim", aim, get_args(Aim))
     if aim == "estimate" and mechanism != "joint":
         raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
+    if mechanism == "tent" and method != "matching":
+        raise ParameterError(
+            f'mechanism "tent" needs method "matching", got {shown(method)}; "joint" takes every method'
+        )
     if mechanism == "shifted_inverse" and max_bound is not None:
         raise ParameterError('max_bound does not apply to mechanism "shifted_inverse", which has no bound')
     if max_bound is not None:

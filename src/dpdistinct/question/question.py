@@ -91,7 +91,8 @@ class Question(Checked):
     )
     mechanism: Mechanism | None = option(
         None,
-        "joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed.",
+        "joint (sharp by group), tent (a sharper lower bound, no noisy count), sharp, paper, r2t, "
+        "shifted_inverse, fixed.",
         choices=get_args(Mechanism),
     )
     max_bound: int | None = option(

@@ -139,14 +139,15 @@ def print_exploration(found: Exploration) -> None:
     )
     say(
         "What each mechanism would answer (medians of simulated releases): the lower bound, how far it is "
-        "below the truth (loss), how far the noisy count is off (error), how often the lower bound is at "
-        "most the truth (right), and the limit per person it chose:\n"
+        "below the truth (loss; and its mean), how far the noisy count is off (error), how often the lower "
+        "bound is at most the truth (right), and the limit per person it chose:\n"
     )
     rows = []
     for e in found.expected:
+        error = "-" if e.error is None else f"{e.error:.2%}"
         bound = "-" if e.bound is None else f"{e.bound:,.0f}"
-        rows.append(
-            (e.mechanism, f"{e.lower_bound:,.0f}", f"{e.loss:.2%}", f"{e.error:.2%}", f"{e.holds:.1%}", bound)
-        )
-    print_table(("mechanism", "lower bound", "loss", "error", "right", "limit"), rows)
+        losses = f"{e.loss:.2%}", f"{e.mean_loss:.2%}"
+        rows.append((e.mechanism, f"{e.lower_bound:,.0f}", *losses, error, f"{e.holds:.1%}", bound))
+    print_table(("mechanism", "lower bound", "loss", "mean loss", "error", "right", "limit"), rows)
+    say(f"{found.least()}\n")
     say(f"epsilon {found.epsilon:g}, beta {found.beta:g}, method matching.\n{report.NOT_PRIVATE}")

@@ -6,6 +6,7 @@ Everything here is exact, or simulated from exact numbers.
 from __future__ import annotations
 
 import html
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +59,8 @@ class Expected:
     mechanism: str
     lower_bound: float
     loss: float  # (truth - lower_bound) / truth
-    error: float  # |estimate - truth| / truth
+    mean_loss: float  # the mean, where what exceeds the truth counts as no loss; see Exploration.limit
+    error: float | None  # |estimate - truth| / truth, if the mechanism has an estimate
     holds: float  # how often lower_bound <= truth
     bound: float | None  # the chosen bound, if the mechanism has one
 
@@ -75,6 +77,7 @@ class Exploration:
     curves: dict[Method, Curve]
     bounds: list[AtBound]
     expected: list[Expected]
+    limit: float  # of the mean loss of any mechanism that sees the exact curve alone (docs/proofs/limit.md)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """NOT private: the curves and how the mechanisms would do, as a .png or .svg file."""
@@ -82,6 +85,13 @@ class Exploration:
 
         check_plot_path(path)
         plot_exploration(self, path)
+
+    def least(self) -> str:
+        """What no mechanism can do better, in words."""
+        return (
+            f"No mechanism that sees the curve of matching alone can have a mean loss below {self.limit:.2%} "
+            "here, at this epsilon and beta."
+        )
 
     def _repr_html_(self) -> str:
         kept = _html_table(
@@ -96,12 +106,20 @@ class Exploration:
             ],
         )
         expected = _html_table(
-            ("mechanism", "lower bound", "below the truth", "at most the truth", "limit per person"),
+            (
+                "mechanism",
+                "lower bound",
+                "below the truth",
+                "the same in the mean",
+                "at most the truth",
+                "limit per person",
+            ),
             [
                 (
                     row.mechanism,
                     f"{row.lower_bound:,.0f}",
                     f"{row.loss:.2%}",
+                    f"{row.mean_loss:.2%}",
                     f"{row.holds:.1%}",
                     "" if row.bound is None else f"{row.bound:,.0f}",
                 )
@@ -113,6 +131,7 @@ class Exploration:
             f"<p>{self.people:,} people, {self.elements:,} distinct elements, {self.pairs:,} distinct pairs. "
             f"Elements kept when each person may account for so many:</p>{kept}"
             f"<p>Medians of simulated releases at epsilon {self.epsilon:g}, beta {self.beta:g}:</p>{expected}"
+            f"<p>{self.least()}</p>"
             f"<p><strong>{NOT_PRIVATE}</strong></p>"
         )
 
@@ -168,7 +187,22 @@ def explore(
         curves=curves,
         bounds=at_bounds,
         expected=expected,
+        limit=least_loss(curves["matching"], epsilon, beta) / max(truth, 1),
     )
+
+
+def least_loss(curve: Curve, epsilon: Fraction, beta: Fraction) -> float:
+    """NOT private: the least mean of max(0, truth - lower_bound) that any mechanism can have.
+
+    That is, any that sees this curve alone, is epsilon-DP for adding or removing a person, and exceeds the
+    truth with probability at most beta on every table: it must answer f(k) or less, what is left without
+    k people, with probability at least 1 - beta e^(k epsilon) (docs/proofs/limit.md).
+    """
+    people = min(curve.at(1), math.ceil(math.log(1 / beta) / epsilon))  # nothing is left without c_1 people
+    left = np.append(curve.fewest_left(people), 0).astype(float)
+    k = np.arange(1, people + 2)
+    below = -np.expm1(np.minimum(0, math.log(beta) + k * float(epsilon)))  # 1 - beta e^(k epsilon)
+    return float(-np.diff(left) @ below)
 
 
 def telling_bounds(curve: Curve, truth: int) -> list[int]:
@@ -198,14 +232,15 @@ def _expect(
     run = own or run_mechanism
     drawn = [run(curve, parameters, OpenDPSampler()) for _ in range(releases)]
     lower = np.array([release.lower_bound for release in drawn], dtype=float)
-    estimate = np.array([release.estimate for release in drawn], dtype=float)
+    estimates = np.array([x.estimate for x in drawn if x.estimate is not None], dtype=float)
     bounds = [release.bound for release in drawn if release.bound is not None]
     scale = max(truth, 1)
     return Expected(
         mechanism=mechanism,
         lower_bound=float(np.median(lower)),
         loss=float(np.median(truth - lower) / scale),
-        error=float(np.median(np.abs(estimate - truth)) / scale),
+        mean_loss=float(np.maximum(0, truth - lower).mean() / scale),
+        error=float(np.median(np.abs(estimates - truth)) / scale) if len(estimates) else None,
         holds=float((lower <= truth).mean()),
         bound=float(np.median(bounds)) if bounds else None,
     )
