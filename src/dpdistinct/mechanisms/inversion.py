@@ -27,7 +27,7 @@ class Tail(Protocol):
     """P(n >= t) for t = 1, 2, ..., falling to 0."""
 
     def last(self) -> int:
-        """A power of 2 that is hardly ever reached: a search from there takes the same steps nearly always."""
+        """A power of 2 that is hardly ever reached, so that a search takes the same steps nearly always."""
         ...
 
     def bounds(self, t: int, digits: int) -> tuple[int, int]:
