@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dpdistinct.spark
+import dpdistinct
 
 import dpdistinct
 
@@ -20,6 +20,7 @@ Only a `Release` and a `GroupedRelease` may be published; whatever else is exact
 """
 # In the order in which people meet them. What is public and named nowhere here comes under "More".
 SECTIONS = {
+    "The data, said once": ["table", "Table"],
     "One private answer": ["count_distinct", "Release"],
     "By group": ["count_distinct_by", "GroupedRelease"],
     "Before data is touched": ["guide", "Guide", "plan", "Plan", "plan_groups"],
@@ -36,12 +37,6 @@ SECTIONS = {
     ],
     "For trusted eyes": ["check", "Check", "explore", "Exploration"],
 }
-ON_SPARK = """## On Spark
-
-The same for a Spark DataFrame; [spark.md](spark.md) has a job to copy. `import dpdistinct.spark` does not
-import PySpark.
-"""
-SPARK = ("count_distinct", "greedy_curve", "read")
 WIDTH = 88
 
 
@@ -55,8 +50,6 @@ def api_reference() -> str:
     for title, names in {**SECTIONS, **rest}.items():
         shown = [entry(name, getattr(dpdistinct, name)) for name in names if name in public]
         parts += [f"## {title}\n", *shown] if shown else []
-    parts.append(ON_SPARK)
-    parts += [entry(f"spark.{name}", getattr(dpdistinct.spark, name)) for name in SPARK]
     parts.append("## Errors and warnings\n")
     parts += [entry(name, getattr(dpdistinct, name)) for name in errors]
     return "\n".join(parts)
