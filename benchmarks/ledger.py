@@ -29,9 +29,7 @@ QUESTION = {
     "mechanism": "sharp",
     "max_bound": None,
 }
-INPUT = {
-    "files": [{"path": "/data/visits.parquet", "bytes": 10**9, "time": "2024-01-31T08:00:00.000000+00:00"}]
-}
+INPUT = {"files": [{"path": "/data/visits.parquet", "time": "2024-01-31T08:00:00.000000+00:00"}]}
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,11 @@ object) and one of these exit statuses. No message quotes the data.
 | 128 + n | stopped by signal n: 130 after Ctrl-C, 143 after SIGTERM, 141 when the reader of a pipe has gone |
 
 Defaults for `ledger`, `epsilon`, `beta`, `memory_limit`, `temp_directory` and `threads` may stand in
-`./dpdistinct.toml`, or else in `~/.config/dpdistinct.toml`. An option comes first, then an environment
-variable, then the file.
+`~/.config/dpdistinct.toml`, the ledger with its whole path. An option comes first, then an environment
+variable, then the file; what the file decided is said on standard error, with `count --json` in the answer.
+A `dpdistinct.toml` of the working folder is not read: a folder that somebody else made must not choose what
+is spent, and from which budget. (pip reads none either; git and direnv do only where their user allowed it.
+With direnv, set `DPDISTINCT_LEDGER` there.)
 
 `dpdistinct --install-completion` makes bash, zsh or fish complete commands, options and choices.
 

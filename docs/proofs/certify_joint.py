@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 THETA, ETA, REACH = float(JOINT_SHARE), float(JOINT_PRIOR), float(JOINT_REACH)
 COST, HEAD = float(JOINT_COST), float(JOINT_HEAD_START * JOINT_COST)
 ROUNDING = 1.005  # the integers of the scores at epsilon <= 1000, and double precision
-LARGE = 2000  # from this bound on, grids are geometric up to their rounding
+LARGE = 2000  # from this bound on, one certificate for all: the ratios of its neighbours hardly differ
 PIECES = 6  # of a step of the grid, for the place of the last candidate
 FAR = 1e11  # candidates above this multiple of k weigh nothing (section 5.4)
 
@@ -55,21 +55,24 @@ class Surroundings:
 
 def surroundings() -> list[Surroundings]:
     """Every k of every grid up to LARGE, and one for all beyond."""
-    found = []
+    found, ups, downs = [], [], []
     for offset in range(OFFSETS):
         grid = np.array(full_grid(offset), dtype=float)
         for i, k in enumerate(grid):
+            up, down = grid[i + 1 :] / k, (k / grid[:i])[::-1]
             if k < LARGE:
-                up, down = grid[i + 1 :] / k, (k / grid[:i])[::-1]
                 found.append(_surroundings(up, up, down, down))
-    ratio = 1.75 ** np.arange(1, 28)  # up to 2^31 and beyond
-    # Both bounds are rounded, by a half at most; those below k are smaller, so it is more to them. The first
-    # few of a grid follow no ratio, and lie within a factor of 2.2 of one.
-    above, below = (1 + 1 / ratio) / (2 * LARGE), np.minimum((1 + ratio) / (2 * LARGE), 0.6)
-    up = ratio * (1 - 1.01 * above), ratio * (1 + 1.01 * above)
-    down = ratio * (1 - below), ratio * (1 + 2 * below)
-    found.append(_surroundings(*up, *down))
+            else:
+                ups.append(up)
+                downs.append(down)
+    found.append(_surroundings(*ends(ups), *ends(downs)))
     return found
+
+
+def ends(ratios: list[Floats]) -> tuple[Floats, Floats]:
+    """The least and the largest of the first ratios, of the second, and so on, where there is one."""
+    places = [[ratio for ratio in place if ratio > 0] for place in zip_longest(*ratios, fillvalue=0.0)]
+    return np.array([min(place) for place in places]), np.array([max(place) for place in places])
 
 
 def _surroundings(up_low: Floats, up_high: Floats, down_low: Floats, down_high: Floats) -> Surroundings:

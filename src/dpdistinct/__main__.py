@@ -1,52 +1,46 @@
 """The command `dpdistinct`, also `python -m dpdistinct`.
 
 Signals are looked after before anything else is imported, so that there is no moment at which one of
-them leaves a traceback or a temporary file behind.
+them leaves a traceback or a temporary file behind, or is lost.
 """
 
 import os
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from dpdistinct import stopping
 
 
 def main() -> NoReturn:
     """Run the command. A signal that asks it to stop unwinds it, and then it ends with 128 + its number."""
-    # Else NumPy starts threads for linear algebra, which is not used here, and they are busy for a while.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    received: list[int] = []
-
-    def stop(number: int, frame: Any) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
     try:
-        for number in STOPPING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
-                signal.signal(number, stop)
-        # They wait while extensions are loaded: one that meets an exception then may abort the process.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-        from dpdistinct.cli.main import main as run
-
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        stopping.listen()
+        # Else NumPy starts threads for linear algebra, which is not used here, and they are busy for a while.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        _occupy_standard_streams()
+        with stopping.held():
+            from dpdistinct.cli.main import main as run
         try:
             run()
         except SystemExit as ended:
+            stopping.disregard()  # what was asked for is done
             leave(ended)
         sys.exit(0)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # in this block no signal is raised again
+        status = 128 + (stopping.received[0] if stopping.received else signal.SIGINT)
+        print(interrupted(sys.argv, status), file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(status)  # nothing is left to wait for
+
+
+def _occupy_standard_streams() -> None:
+    """A standard stream that the shell closed (>&-) would be the next file that is opened."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
-    except ImportError:  # interrupted in the midst of an import, a library may say so
-        if not received:
-            raise
-    for number in STOPPING:
-        signal.signal(number, signal.SIG_IGN)
-    status = 128 + (received[0] if received else signal.SIGINT)
-    print(interrupted(sys.argv, status), file=sys.stderr)
-    sys.stderr.flush()
-    os._exit(status)  # nothing is left to wait for
+    os.close(opened)
+    if sys.stderr is None:  # whoever closed it wants no messages
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def interrupted(arguments: list[str], status: int) -> str:

@@ -34,7 +34,7 @@ from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import exact_names
-from dpdistinct.sources.files import paths_of
+from dpdistinct.sources.files import find_files, paths_of
 from dpdistinct.sources.opening import open_source
 from dpdistinct.sources.source import Source
 
@@ -60,10 +60,11 @@ def silent(step: str) -> None:
 
 @dataclass(frozen=True)
 class Answered:
-    """A release, and how it was paid for, if it was."""
+    """A release, and how it was paid for, if it was: by the ledger of this path."""
 
     release: Release | GroupedRelease
     paid: Stored | None = None
+    ledger: str | None = None
 
 
 def ask(
@@ -81,13 +82,15 @@ def ask(
     if isinstance(data, Contributions):
         refuse_for_contributions(question, reading)
         compute: Callable[..., Any] = partial(_answer_of, data, machine)
-        return _paid(data, question.identity(), parameters, compute, payment)
+        return _paid(note(data, payment), question.identity(), parameters, compute, payment)
     check_columns(question)
+    data = data if machine.engine == "spark" else find_files(data)
+    noted = note(data, payment)
     with open_source(data, question, reading, machine, progress) as source:
         source.check(question)  # a mistyped column must not cost the budget; the schema is public
         asked = question.identity(exact_names=exact_names(source)) | reading.identity()
         compute = partial(_answer, source, question, machine, progress)
-        return _paid(data, asked, parameters, compute, payment)
+        return _paid(noted, asked, parameters, compute, payment)
 
 
 def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:
@@ -192,14 +195,14 @@ def answer(
 
 
 def _paid(
-    data: Any,
+    noted: Noted | None,
     asked: dict[str, Any],
     parameters: Parameters | GroupParameters,
     compute: Callable[..., Any],
     payment: Payment,
 ) -> Answered:
-    """The answer, for its price."""
-    if payment.ledger is None:
+    """The one answer to this question about these data, paid for once."""
+    if noted is None:
         return Answered(compute(parameters))
     ledger, dataset = _open(payment.ledger), str(payment.dataset)
     series = None
@@ -215,20 +218,16 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
-    noted = _input_of(data, payment)
-
     def draw_from_noted() -> Any:
         """An answer is stored only for the files that it was computed from."""
         drawn = draw()
-        with constant_error(CHANGED):  # a file may be gone
-            if _input_of(data, payment) != noted:
-                raise InputError(CHANGED)
+        noted.check()
         return drawn
 
     paid = ledger.pay(
         dataset,
         asked | identity_of(parameters),
-        noted,
+        noted.input,
         cost_of(parameters),
         draw_from_noted,
         request_id=payment.request_id,
@@ -237,7 +236,7 @@ def _paid(
     )
     if paid.stored:
         log.info("stored answer of %s, nothing spent", minute_of(paid))
-    return Answered(_release_of(paid), paid)
+    return Answered(_release_of(paid), paid, ledger.path)
 
 
 def _open(ledger: Any) -> Ledger:
@@ -254,7 +253,7 @@ def _release_of(paid: Stored) -> Release | GroupedRelease:
 
     try:
         return GroupedRelease.from_dict(paid.answer) if "rows" in paid.answer else Release(**paid.answer)
-    except (TypeError, ValueError, KeyError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
 
 
@@ -294,6 +293,25 @@ def _compared(name: str, series: str) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return {"person": person, "element": element, "method": method}
+
+
+class Noted:
+    """What an answer will be computed from, as it was before any of it was opened."""
+
+    def __init__(self, data: Any, payment: Payment) -> None:
+        self._data, self._payment = data, payment
+        self.input = _input_of(data, payment)
+
+    def check(self) -> None:
+        """An InputError if it has changed since."""
+        with constant_error(CHANGED):  # a file may be gone
+            if _input_of(self._data, self._payment) != self.input:
+                raise InputError(CHANGED)
+
+
+def note(data: Any, payment: Payment) -> Noted | None:
+    """The data as they are now; None if nobody pays."""
+    return None if payment.ledger is None else Noted(data, payment)
 
 
 def minute_of(paid: Stored) -> str:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
-from dpdistinct.errors import ParameterError
-from dpdistinct.question.parameters import exact
+from dpdistinct.errors import ParameterError, shown
 
 LONGEST = 10**40  # numbers handed in have numerators and denominators below this
+
+
+Number = int | float | str | Fraction | Decimal
+NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")
+
+
+def exact(name: str, value: Any, *, hint: str) -> Fraction:
+    """The number that the caller wrote: 0.1 is one tenth, not the nearest binary fraction."""
+    message = f"{name} must be a number, got {shown(value)}; {hint}"
+    if isinstance(value, bool):
+        raise ParameterError(message)
+    if isinstance(value, Rational):  # those of NumPy have a numerator of their own, which may overflow
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    # The shortest decimal that reads back as this float is what was written.
+    try:
+        text = value if isinstance(value, str) else repr(float(value))
+    except Exception:  # whatever a foreign object raises
+        raise ParameterError(message) from None
+    if not NUMBER.fullmatch(text.strip()):  # this also limits exponents
+        raise ParameterError(message)
+    return Fraction(text)
 
 
 @dataclass(frozen=True, init=False)
@@ -49,8 +74,8 @@ class Cost:
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def __str__(self) -> str:
-        epsilon = f"epsilon {shown(self.epsilon)}"
-        return f"{epsilon}, delta {shown(self.delta)}" if self.delta else epsilon
+        epsilon = f"epsilon {shown_amount(self.epsilon)}"
+        return f"{epsilon}, delta {shown_amount(self.delta)}" if self.delta else epsilon
 
     def split(self, *shares: int) -> tuple[Cost, ...]:
         """Parts in these proportions that add up to this cost exactly.
@@ -77,6 +102,6 @@ def exact_text(amount: Fraction) -> str:
     return f"{whole}.{rest:0{places}d}"
 
 
-def shown(amount: Fraction) -> str:
+def shown_amount(amount: Fraction) -> str:
     """For a message: the exact text, unless it has very many digits."""
     return exact_text(amount) if amount.denominator <= LONGEST else f"about {float(amount):g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,3 +96,11 @@ def without_context() -> Iterator[None]:
     except DpdistinctError as error:
         error.__context__ = None
         raise
+
+
+def library(name: str) -> Any:
+    """A library that only some need."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"this needs {name}: pip install {name}") from None

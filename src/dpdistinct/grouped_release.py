@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib
 import io
 import json
 import math
@@ -15,20 +14,26 @@ from decimal import ROUND_UP
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import ParameterError, library, shown
 from dpdistinct.graph.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.graph.groups import (
+    UNKNOWN_BITS,
     GroupedContributions,
     GroupedCurve,
     curves_of_single_groups,
     first_basis,
     grouped_greedy_curve,
 )
-from dpdistinct.mechanisms.by_group import GroupAnswer, GroupParameters, count_groups, count_single_groups
+from dpdistinct.mechanisms.by_group import (
+    GroupAnswer,
+    GroupParameters,
+    choice_share,
+    count_groups,
+    count_single_groups,
+)
 from dpdistinct.mechanisms.digits import context, quotient
-from dpdistinct.mechanisms.margins import GROUP_SHARE, epsilon_for_group
+from dpdistinct.mechanisms.margins import epsilon_for_group, shown_margin
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
-from dpdistinct.mechanisms.single import SHARP_SHARE
 from dpdistinct.question.group_lists import Every, Value
 from dpdistinct.question.machine import thread_count
 from dpdistinct.question.parameters import Mechanism, Method
@@ -37,6 +42,7 @@ from dpdistinct.wording import LARGE_EPSILON, confidence, group_heads, group_nam
 
 BAR, LEAST_BAR = 30, 10  # characters
 LINES = 60  # of a printed table
+MOST_GROUPS = 1 << UNKNOWN_BITS  # no table has more: it would be refused
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ class GroupedRelease:
 
     There is a row for each group of the list, in its order; with groups="unknown" for each that may be
     shown. With probability at least 1 - beta every lower_bound and the total are at most the truth, all at
-    once (unknown groups: each by itself, and there is no total).
+    once. Unknown groups: each group of the table is shown with a lower_bound above the truth with
+    probability at most beta; of those shown any part may be (see margin_together). There is no total.
 
     >>> row = GroupRow("DE", lower_bound=950, estimate=994, bound=10)
     >>> public = {"epsilon": 1.0, "beta": 0.05, "delta": 0.0, "method": "matching", "mechanism": "sharp"}
@@ -103,7 +110,7 @@ class GroupedRelease:
         if row.estimate < 1:
             return None
         alone = self.one_group_per_person or len(self.rows) == 1
-        share = 1 - (Fraction(0) if self.mechanism == "fixed" else SHARP_SHARE if alone else GROUP_SHARE)
+        share = 1 - choice_share(self.mechanism, self.max_bound, alone=alone)
         groups, beta = len(self.rows), Fraction(repr(self.beta))
         return epsilon_for_group(size=row.estimate, bound=row.bound, beta=beta, groups=groups, share=share)
 
@@ -156,15 +163,15 @@ class GroupedRelease:
 
     def to_polars(self) -> Any:
         """The rows as a Polars DataFrame."""
-        return _library("polars").DataFrame(self.columns())
+        return library("polars").DataFrame(self.columns())
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
-        return _library("pandas").DataFrame(self.columns())
+        return library("pandas").DataFrame(self.columns())
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table."""
-        return _library("pyarrow").table(self.columns())
+        return library("pyarrow").table(self.columns())
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """A bar for each group, as a picture. Needs Matplotlib (pip install '.[plot]' in the clone)."""
@@ -183,7 +190,7 @@ class GroupedRelease:
         if not self.rows:
             parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
         elif self.total_lower_bound is None:
-            parts = [f'{self._count()} of {by}. Each number under "at least" has {sure} by itself.']
+            parts = [f"{self._count()} of {by}. {self._about_shown()}"]
         else:
             pairs = f"distinct pairs of {by} and {self.element or 'element'}"
             parts = [
@@ -196,6 +203,27 @@ class GroupedRelease:
         known = self.total_lower_bound is not None
         parts += [self._about_small()] if known and self.too_small else []
         return " ".join([*parts, self._promise()])
+
+    def margin_together(self, most_groups: int = MOST_GROUPS) -> int:
+        """Of unknown groups: with probability 1 - beta all shown have at least their estimate minus this.
+
+        most_groups: how many groups the table can have at most, which must be public: never counted in it.
+        """
+        if self.total_lower_bound is not None or not self.rows:
+            raise ParameterError(
+                "margin_together is for unknown groups; the lower bounds of a list hold as one"
+            )
+        if type(most_groups) is not int or not len(self.rows) <= most_groups <= MOST_GROUPS:
+            raise ParameterError(f"most_groups must be how many can be shown, got {shown(most_groups)}")
+        counted = 1 - choice_share(self.mechanism, self.max_bound, alone=False)
+        return shown_margin(self.rows[0].bound, self.epsilon, self.beta, counted, most_groups)
+
+    def _about_shown(self) -> str:
+        return (
+            'Each group of the table is shown with too large a number under "at least" with probability at '
+            f"most {plain(self.beta)}; but those shown are selected, so many may be. All shown have at least "
+            f"their noisy count minus {self.margin_together():,}, with {confidence(self.beta)} confidence."
+        )
 
     def _about_noisy_counts(self) -> str:
         least, most = min(row.bound for row in self.rows), max(row.bound for row in self.rows)
@@ -293,13 +321,6 @@ class GroupedRelease:
 
 def _at_least(row: GroupRow) -> str:
     return f"{row.lower_bound:,}" if row.lower_bound else "too small"
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"this needs {name}: pip install {name}") from None
 
 
 def release_groups(

@@ -8,13 +8,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dpdistinct.asking import ask, refuse_for_contributions
+from dpdistinct.cost import Number
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
 from dpdistinct.question.columns import Columns, column_names
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.machine import Engine, Machine, Path
 from dpdistinct.question.option import Option, options_of
-from dpdistinct.question.parameters import Aim, Mechanism, Method, Number
+from dpdistinct.question.parameters import Aim, Mechanism, Method
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Format, Reading

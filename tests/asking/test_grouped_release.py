@@ -24,13 +24,15 @@ from asked import count_distinct_by
 from dpdistinct import DpdistinctError, InputError, ParameterError, greedy_curve, matching_curve
 from dpdistinct.graph.groups import (
     UNKNOWN_BITS,
+    GroupedCurve,
     first_basis,
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
 from dpdistinct.grouped_release import GroupedRelease, GroupRow, release_groups
 from dpdistinct.mechanisms.by_group import check_group_parameters, count_groups, count_single_groups
-from dpdistinct.mechanisms.noise import OpenDPSampler, noise_scale
+from dpdistinct.mechanisms.margins import threshold
+from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin, noise_scale
 from dpdistinct.mechanisms.single import run_mechanism
 from dpdistinct.question.parameters import check_parameters
 from exact import Branch
@@ -218,8 +220,28 @@ def test_unknown_groups_show_the_large_ones() -> None:
     assert [row.group for row in found.rows][:2] == ["DE", "FR"]
     assert "IT" not in [row.group for row in found.rows]
     assert (found.delta, found.total_lower_bound) == (1e-6, None)
-    assert 'Each number under "at least" has 95% confidence by itself.' in str(found)
+    assert "with probability at most 0.05; but those shown are selected" in str(found)
+    assert f"at least their noisy count minus {found.margin_together():,}, with 95% conf" in str(found)
     assert "% sure" not in str(found)  # nothing of the kind is proved with a delta
+
+
+def test_of_unknown_groups_those_shown_are_selected_and_one_margin_holds_for_all_of_them() -> None:
+    # Five thousand groups, each of which is shown only if its noise exceeds the margin: the lower bound of a
+    # group is wrong with probability 0.05 at most, and of those shown all are wrong.
+    groups, names = 5000, [f"g{i}" for i in range(5000)]
+    parameters = settings(None, delta="0.01", mechanism="fixed", max_bound=1, method="greedy")
+    margin = laplace_margin(sensitivity=1, epsilon=Fraction(1), beta=Fraction("0.05"))
+    size = threshold(bound=1, epsilon=Fraction(1), delta=Fraction("0.01")) - margin - 1
+    rounds = np.arange(groups), np.zeros(groups, np.int64), np.full(groups, size)
+    found = release_groups(GroupedCurve([1], rounds, groups=groups), parameters, groups=names, group_by=["g"])
+    assert all(row.lower_bound > size for row in found.rows)
+    assert 0 < len(found.rows) < binom.isf(1e-9, groups, 0.05)
+    # All at once: wrong with probability 0.05 * 5000 / 2^31.
+    assert all(row.estimate - found.margin_together() <= size for row in found.rows)
+    assert found.margin_together(10_000) < found.margin_together()
+    for most in (len(found.rows) - 1, 2**31 + 1, 1e4, True):
+        with pytest.raises(ParameterError, match="most_groups"):
+            found.margin_together(most)  # type: ignore[arg-type]
 
 
 SHOWN = GroupedRelease(
@@ -298,7 +320,10 @@ def test_a_period_is_named_wherever_the_groups_are(tmp_path: Path) -> None:
     assert list(found.columns())[:2] == ["land", "time"]
     assert GroupedRelease.from_dict(json.loads(found.to_json())) == found
     unknown = count_distinct_by(rows, **asked, group_by="time", groups="unknown", delta=1e-6)
-    assert '1 group of month of time. Each number under "at least"' in unknown.sentence()
+    assert (
+        '1 group of month of time. Each group of the table is shown with a number under "at least"'
+        in unknown.sentence()
+    )
     before = {name: value for name, value in SHOWN.to_dict().items() if name != "every"}
     assert GroupedRelease.from_dict(before) == SHOWN  # as a ledger has it from before there was this field
 
@@ -388,6 +413,14 @@ def test_parameters_that_are_not_allowed_are_named(changes: dict[str, Any], name
     given = {"epsilon": 1, "beta": 0.05, "method": "matching", "mechanism": "sharp", "max_bound": None}
     with pytest.raises(ParameterError, match=named):
         check_group_parameters(**({"groups": 5} | given | changes))
+
+
+@pytest.mark.parametrize("method", ["sampling", "Matching", "gredy", "", None, ["matching"]])
+def test_no_other_method_is_taken_for_greedy(method: Any) -> None:
+    with pytest.raises(ParameterError, match="method"):
+        replace(settings(5), counting=replace(settings(5).counting, method=method))
+    with pytest.raises(ParameterError, match="mechanism"):
+        replace(settings(5), counting=replace(settings(5).counting, mechanism=method))
 
 
 def test_data_that_was_read_in_another_way_is_refused() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asked import count_distinct
+from asked import count_distinct, read
 from dpdistinct import Contributions, Curve, DpdistinctError, ParameterError, Release
 from dpdistinct.mechanisms.single import MECHANISMS, output_grid, sharp_grid
 from dpdistinct.question.parameters import check_parameters
 from dpdistinct.release import release_curve
-from exact import branches, loads_curve
+from exact import branches, loads_curve, loss
 from samplers import ExactSampler
 
 PEOPLE = 300
@@ -204,3 +204,20 @@ def test_the_coverage_test_catches_half_a_margin(monkeypatch: pytest.MonkeyPatch
     full = mechanisms.laplace_margin
     monkeypatch.setattr(mechanisms, "laplace_margin", lambda **law: full(**law) // 2)
     assert too_few(hits([5] * 200, "fixed", 1000, "0.05"), 1000, "0.05")
+
+
+@pytest.mark.parametrize("mechanism", ["joint", "sharp", "fixed", "r2t"])
+def test_with_one_candidate_nothing_is_chosen_and_all_of_epsilon_goes_to_the_count(mechanism: str) -> None:
+    law = settings(mechanism, max_bound=1)
+    found = loss(branches(loads_curve([1] * 40), law), branches(loads_curve([1] * 41), law))
+    assert found.selection == 0
+    assert found.whole == pytest.approx(float(law.epsilon))  # what is charged is what is used
+
+
+@pytest.mark.parametrize(
+    "given", [{"encoding": "nonsense"}, {"encoding": "utf-16"}, {"header": False}, {"quotes": False}]
+)
+def test_what_does_not_apply_to_contributions_is_refused(given: dict[str, Any]) -> None:
+    for ask in (count_distinct, read):
+        with pytest.raises(ParameterError, match=f"{next(iter(given))} does not apply to Contributions"):
+            ask(DATA, person="who", element="what", **given)

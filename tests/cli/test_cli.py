@@ -30,6 +30,7 @@ from dpdistinct.advice.plan import chosen_margin as chosen
 from dpdistinct.cli import main as cli
 from dpdistinct.cli.failure import PARAMETERS
 from dpdistinct.cli.options import defaults
+from dpdistinct.ledger.account import Ledger
 from dpdistinct.mechanisms.joint import kappa
 from dpdistinct.mechanisms.noise import laplace_margin
 from dpdistinct.trusted import explore as report
@@ -219,7 +220,9 @@ def test_a_missing_file_a_missing_column_and_an_unreadable_file(run: Run, comman
     assert refused(run(command, "visit.csv", *ASKED), "no file matches visit.csv")
     assert refused(run(command, "*.tsv", *ASKED), "no file matches *.tsv")
     wrong = ["--person", "usr_id", "--element", "url"]
-    assert refused(run(command, "visits.csv", *wrong), "no column 'usr_id'; did you mean 'user_id'?")
+    assert refused(
+        run(command, "visits.csv", *wrong), "no column 'usr_id'; is the first line a header (--no-header)"
+    )
     Path("broken.parquet").write_bytes(Path("visits.parquet").read_bytes()[:-9])
     assert refused(run(command, "broken.parquet", *ASKED), "broken.parquet could not be read; is it complete")
     Path("visits.xlsx").write_bytes(b"PK")
@@ -449,7 +452,9 @@ def test_a_budget_is_spent_once_for_each_question(run: Run) -> None:
     again = run("count", "visits.csv", *ASKED, *paid)
     assert json.loads(again.out) == json.loads(first.out) | {"stored": True}
     said = run("count", "visits.csv", *ASKED, *paid[:-1])
-    assert re.fullmatch(r"dpdistinct: stored answer of .*, nothing spent; visits has .* left\n", said.err)
+    assert re.fullmatch(
+        r"dpdistinct: stored answer of .*, nothing spent; visits has .* left in .*/\S+\n", said.err
+    )
     assert run("count", "visits.csv", *ASKED, *paid, "--request-id", "again").status == 0
     outcome = run("count", "visits.csv", *ASKED, *paid, "--request-id", "and again")
     assert refused(outcome, "epsilon 0.4 is over the budget", "0.2 is left of 1; nothing was spent")
@@ -679,6 +684,43 @@ def test_output_that_cannot_be_written_is_one_line(folder: Path, unbuffered: str
     assert refused(Outcome(result.returncode, "", result.stderr), "the disk is full", status=1)
 
 
+def closing(stream: int) -> Callable[[], None]:
+    return lambda: os.close(stream)
+
+
+@pytest.mark.parametrize("arguments", [["count", "visits.csv", *ASKED], ["plan"]], ids=lambda a: a[0])
+def test_a_closed_standard_output_is_told_before_anything_is_read(folder: Path, arguments: list[str]) -> None:
+    result = subprocess.run(
+        [*COMMAND, *arguments], preexec_fn=closing(1), stderr=subprocess.PIPE, text=True, cwd=folder
+    )
+    assert refused(Outcome(result.returncode, "", result.stderr), "standard output is closed", status=1)
+
+
+def test_a_closed_standard_error_is_no_failure(folder: Path) -> None:
+    result = subprocess.run(
+        [*COMMAND, "count", "visits.csv", *ASKED],
+        preexec_fn=closing(2),
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    assert (result.returncode, result.stdout[:8]) == (0, "At least")
+
+
+def test_a_working_folder_that_is_gone_is_told_as_such(folder: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    asked = [*COMMAND, "count", str(folder / "visits.csv"), *ASKED]
+    result = subprocess.run(
+        [*asked, "--ledger", "budget.db", "--dataset", "visits"],
+        preexec_fn=gone.rmdir,
+        capture_output=True,
+        text=True,
+        cwd=gone,
+    )
+    assert refused(Outcome(result.returncode, result.stdout, result.stderr), "the working folder", status=1)
+
+
 def test_a_disk_without_room_for_temporary_files_is_told_as_such(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -714,14 +756,40 @@ def test_folders_that_must_not_be_looked_into_hold_no_defaults(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config").mkdir()
-    for place in (tmp_path / ".config" / "dpdistinct.toml", tmp_path / "dpdistinct.toml"):
-        place.write_text('epsilon = "0.1"')
-        monkeypatch.chdir(place.parent)
-        assert defaults()["plan"] == {"epsilon": "0.1"}
+    (tmp_path / ".config" / "dpdistinct.toml").write_text('epsilon = "0.1"')
+    assert defaults()["plan"] == {"epsilon": "0.1"}
     tmp_path.chmod(0)
     with powerless():
         assert defaults() == {}
     tmp_path.chmod(0o700)
+
+
+def test_a_file_of_the_working_folder_decides_nothing_and_that_of_the_home_says_so(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for name in ("ours", "theirs"):
+        Ledger(tmp_path / f"{name}.db").create("visits", 100)
+    Path("dpdistinct.toml").write_text(f'epsilon = 50\nledger = "{tmp_path}/theirs.db"')
+    Path("visits.csv").write_text("user,url\na,b\n")
+    count = ("count", "visits.csv", "--person", "user", "--element", "url")
+    outcome = run(*count)
+    assert "epsilon = 1:" in outcome.out
+    assert "./dpdistinct.toml is not read" in outcome.err
+    home = tmp_path / "home" / ".config" / "dpdistinct.toml"
+    home.parent.mkdir(parents=True)
+    home.write_text(f'epsilon = 0.5\nledger = "{tmp_path}/ours.db"')
+    outcome = run(*count, "--dataset", "visits")
+    assert f"{home} decides: epsilon = 0.5, ledger = {tmp_path}/ours.db" in outcome.err
+    assert f"visits has epsilon 99.5 left in {tmp_path}/ours.db" in outcome.err
+    answer = json.loads(run(*count, "--dataset", "visits", "--epsilon", "0.5", "--json").out)
+    assert answer["settings"] == {"file": str(home), "ledger": f"{tmp_path}/ours.db"}
+    assert answer["ledger"] == f"{tmp_path}/ours.db"
+    assert Ledger(tmp_path / "theirs.db").show()[0].requests == 0
+    home.write_text('ledger = "budget.db"')  # in each folder it would be another one
+    assert refused(run(*count), "ledger must be a whole path")
 
 
 def test_a_user_without_a_home_has_no_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

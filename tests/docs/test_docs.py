@@ -22,7 +22,7 @@ from samplers import Quiet
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "docs/recipes", "docs/walks")
 PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(ROOT.glob(f"{folder}/*.md")))]
-FILES = {"csv": "toy.csv", "toml": "dpdistinct.toml"}  # what a page shows as a file is that file
+FILES = {"csv": "toy.csv", "toml": ".config/dpdistinct.toml"}  # what a page shows as a file is that file
 ELSEWHERE = ("spark", "airflow", "dbt")  # run by test_spark.py and test_recipes.py
 HERE = [page for page in PAGES if page.stem not in ELSEWHERE]
 
@@ -72,7 +72,9 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(
         monkeypatch.setattr(f"dpdistinct.{module}.OpenDPSampler", Quiet)
     for language, name in FILES.items():
         for content in blocks(page, language):
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(content)
+    monkeypatch.setenv("HOME", str(folder))
     for block in blocks(page, "console") + blocks(page, "sh"):
         for command, shown in re.findall(
             rf"^(?:\$ )?(?:\.venv/bin/)?({COMMAND}(?:.*\\\n)*.*)\n((?:(?!\$ |{COMMAND}).*\n)*)", block, re.M
@@ -83,10 +85,12 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(
                 status, out, err = in_a_shell(command)
             assert status == 0, command
             # Only what is left of a budget, and that epsilon is large, is said beside the answer.
-            said = r" has .* left$|warning: epsilon = .* protects little"
+            said = (
+                r" has .* left in /|\.config/dpdistinct\.toml decides: |warning: epsilon = .* protects little"
+            )
             assert all(re.search(said, line) for line in err.splitlines()), command
             if shown.strip():
-                assert without_numbers(out) == without_numbers(shown)
+                assert without_numbers(out.replace(str(folder), "/home/job")) == without_numbers(shown)
 
 
 def in_a_shell(command: str) -> tuple[int, str, str]:

@@ -245,7 +245,29 @@ def arrow(table: pa.Table, folder: Path, choice: dict[str, Any]) -> Any:
         table = pa.concat_tables([table.slice(i, 3) for i in range(0, len(table), 3)] or [table])
     if choice["chunks"] == "offset":
         table = pa.concat_tables([table, table, table]).combine_chunks().slice(len(table), len(table))
-    return table.to_reader(5) if choice["as"] == "stream" else table
+    return LAZY[choice["as"]](table) if choice["as"] in LAZY else table
+
+
+class Offered:
+    """An object that makes its rows when its stream is opened, which can be done once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._schema, self._tables = table.schema, [table]
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._tables.pop().__arrow_c_stream__()
+
+
+LAZY: dict[str, Callable[[pa.Table], Any]] = {
+    "stream": lambda table: table.to_reader(5),
+    "generator": lambda table: pa.RecordBatchReader.from_batches(
+        table.schema, (batch for batch in table.to_batches(max_chunksize=7))
+    ),
+    "offered": Offered,
+}
 
 
 def dictionary(table: pa.Table, folder: Path, choice: dict[str, Any]) -> Any:
@@ -292,6 +314,8 @@ def polars(table: pa.Table, folder: Path, choice: dict[str, Any]) -> Any:
 def relation(table: pa.Table, folder: Path, choice: dict[str, Any]) -> Any:
     connection = duckdb.connect(config={"threads": "1"})
     connection.register("source", table)
+    if choice["as"] in LAZY:
+        return connection.from_arrow(LAZY[choice["as"]](table))
     connection.execute("CREATE TABLE visits AS FROM source")
     if choice["as"] == "relation":
         return connection.table("visits")
@@ -328,7 +352,7 @@ PARQUET = {
     "times": ["INT96", "as they are", "as they are"],
 }
 
-arrow_door("Arrow", ALL, arrow, chunks=["one", "many", "offset"], **{"as": ["table", "stream"]})
+arrow_door("Arrow", ALL, arrow, chunks=["one", "many", "offset"], **{"as": ["table", *LAZY]})
 arrow_door(
     "Arrow dictionaries",
     [name for name in SCALAR if name not in FEW],
@@ -342,7 +366,7 @@ arrow_door("pandas of Arrow", ALL, pandas_arrow)
 arrow_door(
     "Polars", [n for n in ALL if n not in NO_POLARS], polars, bad_text=False, **{"as": ["eager", "lazy"]}
 )
-arrow_door("DuckDB", ALL, relation, bad_text=False, **{"as": ["relation", "file"]})
+arrow_door("DuckDB", ALL, relation, bad_text=False, **{"as": ["relation", "file", "stream", "generator"]})
 arrow_door(
     "from_pairs of Arrow",
     SCALAR,

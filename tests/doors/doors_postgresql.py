@@ -103,6 +103,11 @@ class Server:
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
     def close(self) -> None:
         self._connection.close()
 

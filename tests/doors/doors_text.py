@@ -12,6 +12,7 @@ import io
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ NOT_UTF8 = [
     "\udcf8", "x\udc80,\n",
 ]
 # fmt: on
+MARK = "\ufeff"
 MEGABYTES = [FAKE * 2500, "\n" + FAKE * 2500, "x" * 2_200_000, '"\n' * 700_000, ("y" * 32767 + "\n") * 64]
 
 
@@ -66,9 +68,14 @@ def file_writer(path: Path, start: bytes, *, last_line_ends: bool) -> Callable[[
     return write
 
 
-def text_of(rng: random.Random, large: float) -> str:
+def text_of(rng: random.Random, large: float, delimiter: str = ",") -> str:
     if rng.random() < large:
         return rng.choice(MEGABYTES)
+    if rng.random() < 0.1:  # marks, as at the beginning of a file
+        return MARK * rng.choice([1, 1, 2]) + rng.choice(["", "x", "person", '"', "#", " "])
+    if rng.random() < 0.15:  # what a delimiter begins or ends with, so that both together hold another one
+        part = rng.choice([delimiter[:i] for i in range(1, len(delimiter) + 1)])
+        return rng.choice([part, "x" + part, part + "x", part * 2, part + '"'])
     if rng.random() < 0.15:
         return rng.choice(NOT_UTF8)
     if rng.random() < 0.1:  # one more person for each line, to a reader who ends lines here
@@ -154,8 +161,6 @@ csv_door("SELECT over CSV", "visits.csv", sql=SELECT)
 @door("CSV, several files")
 def csv_files(rng: random.Random, folder: Path) -> Scene:
     """The enemy's rows come in any of the files."""
-    from dataclasses import replace
-
     scene = csv_scene(rng, folder, "visits-0.csv")
     names = [f"visits-{i}.csv" for i in range(3)]
 
@@ -172,20 +177,25 @@ def csv_files(rng: random.Random, folder: Path) -> Scene:
 
 # CSV of other layouts, as the caller describes them
 
+BORDERED = ["::", "||", "|~|", ":;:", "aba", "::::"]
+
 
 def plain_record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
     """What a program writes that separates by several characters or by spaces, with or without quotes.
 
-    Without quotes it must not let anything into a field that would end it or the row.
+    Without quotes it must not let anything into a field that would end it or the row. A part of a delimiter
+    is no delimiter, and is neither quoted nor replaced.
     """
-    borders = " \t" if delimiter == "whitespace" else delimiter
+    borders = "[ \t]" if delimiter == "whitespace" else re.escape(delimiter)
     texts = ["" if field is None else str(field) for field in fields]
     if quoting == csv.QUOTE_NONE:
-        taken = [re.sub(f"[{re.escape(borders)}\n]", "_", text) for text in texts]
+        taken = [re.sub(f"{borders}|[\r\n]", "_", text) for text in texts]
+        while any(re.search(borders, text) for text in taken):  # what is left may hold another one
+            taken = [re.sub(borders, "_", text) for text in taken]
         words = [text or "-" for text in taken] if delimiter == "whitespace" else taken
     else:
         every = quoting == csv.QUOTE_ALL
-        odd = re.compile(f'["\r\n{re.escape(borders)}]')
+        odd = re.compile(f'["\r\n]|{borders}')
         words = [
             '"' + text.replace('"', '""') + '"' if every or not text or odd.search(text) else text
             for text in texts
@@ -197,7 +207,7 @@ def plain_record(fields: list[Any], delimiter: str, end: str, quoting: int) -> b
 @door("CSV of another layout")
 def laid_out(rng: random.Random, folder: Path) -> Scene:
     """Any delimiter, comment lines, without a header or quotes, in a file whose name says nothing."""
-    delimiter = rng.choice([",", "::", "whitespace", "whitespace", ":;:", "é", "aab"])
+    delimiter = rng.choice([",", "whitespace", "whitespace", "é", "aab", "~|", *BORDERED])
     quotes = rng.random() < 0.7
     quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) if quotes else csv.QUOTE_NONE
     comment = rng.choice([None, "#", "a", "//"])
@@ -213,9 +223,10 @@ def laid_out(rng: random.Random, folder: Path) -> Scene:
         return spaces.encode() + row
 
     def enemy() -> list[bytes]:
-        identity = rng.choice(["person", f"{comment}", text_of(rng, 0), text_of(rng, 0)])
+        border = "\t" if delimiter == "whitespace" else delimiter
+        identity = rng.choice(["person", f"{comment}", text_of(rng, 0, border), text_of(rng, 0, border)])
         return [
-            written(identity, text_of(rng, 0), rng.choice([f"{comment} ", text_of(rng, 0)]))
+            written(identity, text_of(rng, 0, border), rng.choice([f"{comment} ", text_of(rng, 0, border)]))
             for _ in range(rng.choice([1, 1, 2, 3, 8, 20]))
         ]
 
@@ -234,4 +245,53 @@ def laid_out(rng: random.Random, folder: Path) -> Scene:
         enemy=enemy,
         write=file_writer(folder / "visits.dat", start, last_line_ends=rng.random() < 0.8),
         how={**how, "format": "csv", **layout, "threads": rng.choice([1, 2])},
+    )
+
+
+@door("CSV without a header, part files")
+def part_files(rng: random.Random, folder: Path) -> Scene:
+    """As programs write them, separated by one character; each file begins with a mark, or with a row."""
+    delimiter = rng.choice([",", ",", "\t", " ", "|"])
+    quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    writer = rng.choice([record, pandas_record])
+    end = rng.choice(["\n", "\r\n"])
+    columns = ["person", "element", "note"]
+    rng.shuffle(columns)
+    ending = rng.choice(["", "", ".gz", ".zst"])
+    marks = [rng.choice([b"", b"", MARK.encode()]) for _ in range(rng.choice([1, 2, 12]))]
+    comment = rng.choice([None, None, "#"])
+
+    def written(person: Any, element: Any, note: Any) -> bytes:
+        fields = {"person": person, "element": element, "note": note}
+        return writer([fields[column] for column in columns], delimiter, end, quoting)
+
+    def enemy() -> list[bytes]:
+        identity = rng.choice([MARK + "eve", MARK, text_of(rng, 0, delimiter), text_of(rng, 0, "\t")])
+        texts = (text_of(rng, 0, rng.choice(["\t", " ", delimiter])) for _ in range(40))
+        return [written(identity, next(texts), next(texts)) for _ in range(rng.choice([1, 2, 8, 20]))]
+
+    def write(rows: list[bytes]) -> list[str]:
+        """Whose rows come first in a file depends on who is there."""
+        paths = [folder / f"part-{i}.csv{ending}" for i in range(len(marks))]
+        for i, (path, mark) in enumerate(zip(paths, marks, strict=True)):
+            path.write_bytes(compressed(path.name, mark + b"".join(rows[i :: len(paths)])))
+        return [str(path) for path in paths]
+
+    known = honest_pairs(rng)
+    names = rng.choice(["honest", MARK + "honest"])
+    honest = [written(f"{names} {p}", f"element {e}", rng.choice(["note", "-"])) for p, e in known]
+    how = {name: columns.index(name) + 1 for name in SIDES}
+    return Scene(
+        label=f"{delimiter!r}, {end!r}, quoting {quoting}, {writer.__name__}, {columns}, {marks}, {comment}",
+        honest=honest,
+        known=known,
+        enemy=enemy,
+        write=write,
+        how={
+            **how,
+            "header": False,
+            "delimiter": delimiter,
+            "comment": comment,
+            "threads": rng.choice([1, 2]),
+        },
     )

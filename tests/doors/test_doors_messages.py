@@ -158,10 +158,6 @@ def calls(folder: Path) -> dict[str, Call]:
                 "compute": compute,
             },
         ),
-        "Ledger.release": (
-            book.release,
-            {"dataset": "visits", "parameters": {}, "epsilon": 1, "compute": compute, "request_id": ""},
-        ),
     }
 
 
@@ -232,6 +228,43 @@ def test_every_public_function_is_asked(tmp_path: Path) -> None:
 # The documentation
 
 
+# Queries that DuckDB answers with names of columns of its own accord.
+NAMING = [
+    "SELECT user_1, secret FROM data",
+    "SELECT *, count(*) FROM data",
+    "SELECT * FROM data GROUP BY 1",
+    "SELECT COLUMNS('zz') FROM data",
+    "SELECT (data).zz FROM data",
+    "SELECT * FROM data NATURAL JOIN (SELECT 1 AS zz)",
+    "SELECT * FROM data a JOIN data b USING (user_1)",
+    "SELECT * FROM data",
+]
+
+
+@pytest.mark.parametrize("asked", ["user_1", "USER_171", "secret", "secret word", "user_17,secret"])
+@pytest.mark.parametrize("sql", [None, *NAMING])
+def test_where_no_header_was_forgotten_no_message_shows_the_first_row(
+    asked: str, sql: str | None, tmp_path: Path
+) -> None:
+    """There the names of the columns are somebody's values. Only what was asked for may be repeated."""
+    path = tmp_path / "visits.csv"
+    path.write_text("user_17,Secret words,Secret_1,7.5\nb,c,d,e\n")
+    ways = {
+        "read": lambda: asked.read(path, person=asked, element=asked, sql=sql),
+        "by group": lambda: asked.count_distinct_by(
+            path, person=asked, element=asked, sql=sql, group_by=asked, groups=["x"], epsilon=1
+        ),
+        "of two that are alike": lambda: asked.read(path, person="secret", element="SECRET", sql=sql),
+    }
+    for way in ways.values():
+        with pytest.raises(DpdistinctError) as caught:
+            way()
+        message = str(caught.value).replace(repr(asked), "")
+        typed = f"{sql} {asked}".lower()
+        values = {"user_17", "Secret words", "Secret_1", "7.5", "Secret"}
+        assert not [value for value in values if value in message and value.lower() not in typed]
+
+
 def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
@@ -259,3 +292,46 @@ def test_no_query_of_the_documentation_fails_for_the_text_of_one_row(page: Path)
     # A cast of text that is no number is an error; TRY_CAST leaves out that row alone.
     for question in re.findall(r"SELECT [^`\"]*", page.read_text()):
         assert not CASTS.search(question), question
+
+
+def _sqlite(path: Path, *tables: str) -> None:
+    import sqlite3
+
+    with sqlite3.connect(path) as file:
+        for table in tables:
+            file.execute(f"CREATE TABLE {table} (person, element)")
+
+
+def _duckdb(path: Path, *tables: str) -> None:
+    with duckdb.connect(path) as file:
+        for table in tables:
+            file.execute(f"CREATE TABLE {table} (person INT, element INT)")
+
+
+BROKEN: dict[str, Callable[[Path], Any]] = {
+    "rows.csv": lambda path: path.write_text("other,columns\n1,2\n"),
+    "rows.csv.gz": lambda path: path.write_bytes(b"no gzip"),
+    "rows.jsonl.zst": lambda path: path.write_bytes(b"no zstandard"),
+    "rows.parquet": lambda path: path.write_bytes(b"no Parquet"),
+    "no.sqlite": lambda path: path.write_bytes(b"SQLite format 3\x00 and nothing more"),
+    "empty.sqlite": _sqlite,
+    "two.db": lambda path: _sqlite(path, "one", "other"),
+    "no.duckdb": lambda path: path.write_bytes(b"no database"),
+    "empty.duckdb": _duckdb,
+    "two.ddb": lambda path: _duckdb(path, "one", "other"),
+    "rows.json": lambda path: path.write_text("[]"),
+    "rows.xlsx": lambda path: path.write_bytes(b"PK"),
+    "rows.zip": lambda path: path.write_bytes(b"PK"),
+    "rows.odd": lambda path: path.write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("sql", [None, "SELECT nothing FROM nowhere"])
+def test_no_message_shows_a_folder_that_tells_a_value(name: str, sql: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / f"user={SECRET}"
+    folder.mkdir()
+    BROKEN[name](folder / name)
+    with pytest.raises(DpdistinctError) as refused:
+        dpdistinct.count_distinct(f"{tmp_path}/*/{name}", person="person", element="element", sql=sql)
+    assert DIGITS not in "".join(traceback.format_exception(refused.value))

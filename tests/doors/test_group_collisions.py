@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 from asked import count_distinct_by, open_source
-from collisions import labels_like
+from collisions import labels_like, texts_with_key
 from dpdistinct import _core
 from dpdistinct.asking import parameters_of
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
@@ -145,4 +146,43 @@ def test_the_same_beside_a_column_of_weeks(door: Any, tmp_path: Path) -> None:
     assert {name: counts[-1] for name, counts in found.items()} == {
         ("2024-W10", "DE"): 1,
         ("2024-W11", "DE"): 1,
+    }
+
+
+@pytest.mark.parametrize("memory_limit", [None, "200MB"])
+@pytest.mark.parametrize("more", [[], list(map(str, range(5000)))])
+@pytest.mark.parametrize("door", [as_csv, as_json, as_parquet, as_views, lambda frame, _: frame])
+def test_listed_labels_with_one_key_are_two_groups(
+    door: Any, more: list[str], memory_limit: str | None, tmp_path: Path
+) -> None:
+    made = next(labels_like("DE"))
+    rows = [(f"q{i}", f"s{i}", made) for i in range(3)]
+    found = groups_of(door(visits(*rows), tmp_path), memory_limit, groups=["DE", "FR", made, *more])
+    assert {name: counts[0] for name, counts in found.items() if counts[0]} == {"DE": 20, "FR": 20, made: 3}
+
+
+@pytest.mark.parametrize("door", [as_csv, as_parquet])
+def test_the_same_for_listed_labels_of_several_columns(door: Any, tmp_path: Path) -> None:
+    made = next(labels_like("DE", "x"))
+    rows = [("a", "s1", "DE", "x"), ("b", "s2", "DE", made), ("c", "s3", "DE", made)]
+    table = door(pl.DataFrame(rows, schema=["user", "site", "country", "other"], orient="row"), tmp_path)
+    found = groups_of(table, by=["country", "other"], groups=[("DE", "x"), ("DE", made)])
+    assert {name: counts[-1] for name, counts in found.items()} == {("DE", "x"): 1, ("DE", made): 2}
+
+
+@pytest.mark.parametrize("door", [as_csv, as_parquet])
+def test_the_same_for_listed_labels_beside_a_column_of_months(door: Any, tmp_path: Path) -> None:
+    """DuckDB hands out the first day of a month, as the four bytes of a date."""
+    march, april = ((date(2024, month, 1) - date(1970, 1, 1)).days.to_bytes(4, "little") for month in (3, 4))
+    first, second = march.decode(), april.decode()
+    key = _core.label_key([first, "DE"])
+    made = next(texts_with_key(key % 2**64, _core.label_key([second]) % 2**64))
+    assert _core.label_key([second, made]) == key
+    rows = [("a", "s1", "2024-03-05", "DE"), ("b", "s2", "2024-04-06", made), ("c", "s3", "2024-04-07", made)]
+    table = door(pl.DataFrame(rows, schema=["user", "site", "day", "country"], orient="row"), tmp_path)
+    listed = {"day": "2024-03..2024-04", "country": ["DE", made]}
+    found = groups_of(table, by=["day", "country"], groups=listed, every="month")
+    assert {name: counts[-1] for name, counts in found.items() if counts[-1]} == {
+        ("2024-03", "DE"): 1,
+        ("2024-04", made): 2,
     }

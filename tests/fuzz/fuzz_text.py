@@ -134,6 +134,14 @@ CSV_BYTES += [
     b"\xff",
     "\U0001f600".encode(),
     b"\xed\xa0\x80",
+    naive_text.MARK,
+    b"\n" + naive_text.MARK,
+    b"\n" + naive_text.MARK + b'"',
+    b"\xef\xbb",
+    b"\xbf",
+    b":::",
+    b'::::"',
+    b":;:;:",
 ]
 
 
@@ -155,7 +163,7 @@ def random_csv(rng: random.Random) -> None:
     row_end = rng.choice([b"\n", b"\r", b"\r\n"])
     delimiter = rng.choice([b",", b",", b";", b"a", b"", b"::", b":;:", b"ab", b"aab", "é".encode()])
     comment = rng.choice([b"", b"", b"#", b"a", b"::", b"x" * 12])
-    quotes = rng.random() < 0.8
+    quotes, marks = rng.random() < 0.8, rng.random() < 0.5
     columns = [(b"c%d" % i, rng.choice([0, 0, 1, 1, 2, 5, -1, -2])) for i in range(rng.randint(1, 4))]
 
     def oracle(data: bytes, longest_row: int) -> list[Row]:
@@ -168,10 +176,11 @@ def random_csv(rng: random.Random) -> None:
             longest_row=longest_row,
             comment=comment,
             quotes=quotes,
+            marks=marks,
         )
         return constants(columns, rows)
 
-    check(rng, files, row_end, (delimiter, comment, quotes), columns, oracle)
+    check(rng, files, row_end, (delimiter, comment, quotes, marks), columns, oracle)
 
 
 NAMES = ["a", "b", "é", "", 'q"', "\\xff", "\\ud800"]

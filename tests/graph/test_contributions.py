@@ -6,6 +6,7 @@ import datetime
 import decimal
 import uuid
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -280,7 +281,9 @@ MIXED = {  # and how many of them are values
     "text and integers": ([SECRET, 4711], 2),
     "text and the same bytes": ([SECRET, SECRET.encode()], 1),
     "integers and floats": ([4711, 47.11], 2),
-    "integers and booleans": ([1, True], 2),
+    "integers and booleans": ([1, True], 1),
+    "one number of five types": ([7, 7.0, Decimal("7.00"), np.int8(7), np.float32(7)], 1),
+    "one instant in three units": ([np.datetime64("2001", unit) for unit in ("Y", "D", "ns")], 1),
     "dates and moments": ([datetime.date(4711, 1, 1), datetime.datetime(4711, 1, 1)], 2),
     "a late stranger": ([*range(5000), SECRET], 5001),
     "lists": ([[SECRET], [4711]], 0),

@@ -5,29 +5,33 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import os
 import random
 import re
 import sqlite3
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dpdistinct import ParameterError
 from dpdistinct.cli import main as cli
+from dpdistinct.ledger import input as ledger_input
 from dpdistinct.ledger.account import BudgetError, Cost, Ledger, LedgerError, RequestError, Stored
 from dpdistinct.ledger.input import describe_input, files_input
 from dpdistinct.ledger.request import Fields
 from dpdistinct.ledger.rows import EntryRow, cost_text, request_key
 from dpdistinct.ledger.store import open_book
 from ledger_processes import answer, draw
-from old_ledger import Request, write_old_ledger
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 COST = Cost("0.1")
@@ -188,32 +192,91 @@ def test_a_request_without_an_answer_may_be_answered_for_another_input(ledger: L
     assert ledger.show()[0].spent == COST
 
 
+def waiting_beside(ledger: Ledger, compute: Callable[[], Fields], **options: Any) -> Future[Stored]:
+    """Another thread asks, and waits for this one already."""
+    waits, asked = threading.Event(), Future[Stored]()
+    watch = logging.Handler()
+    watch.emit = lambda record: waits.set()  # type: ignore[method-assign]
+
+    def run() -> None:
+        try:
+            asked.set_result(ask(ledger, compute, **options))
+        except LedgerError as error:
+            asked.set_exception(error)
+
+    logger = logging.getLogger("dpdistinct")
+    logger.addHandler(watch)
+    logger.setLevel(logging.INFO)
+    threading.Thread(target=run, daemon=True).start()
+    assert waits.wait(60)
+    logger.removeHandler(watch)
+    logger.setLevel(logging.NOTSET)
+    return asked
+
+
 def test_of_two_inputs_that_race_on_one_request_one_is_refused(ledger: Ledger) -> None:
+    beside: list[Future[Stored]] = []
+
     def compute() -> Fields:
-        ask(ledger, input=FEBRUARY)
+        beside.append(waiting_beside(ledger, never, input=FEBRUARY))
         return drawn()
 
-    with pytest.raises(RequestError, match="answered for visits in February; this is visits in January"):
-        ask(ledger, compute)
-    assert ask(ledger, never, input=FEBRUARY).stored
+    assert not ask(ledger, compute).stored
+    with pytest.raises(RequestError, match="answered for visits in January; this is visits in February"):
+        beside[0].result()
 
 
-def test_files_are_named_with_size_and_time(tmp_path: Path) -> None:
+def test_files_are_named_with_their_times(tmp_path: Path) -> None:
     for name, size in (("b.csv", 12_345), ("a.csv", 7)):
         (tmp_path / name).write_bytes(bytes(size))
         os.utime(tmp_path / name, ns=(0, 1706688000_123456789))
     both = files_input([tmp_path / "b.csv", tmp_path / "a.csv", tmp_path / "." / "a.csv"])
     assert [list(file.values()) for file in both["files"]] == [
-        [str(tmp_path / "a.csv"), 7, "2024-01-31T08:00:00.123456+00:00"],
-        [str(tmp_path / "b.csv"), 12_345, "2024-01-31T08:00:00.123456+00:00"],
+        [str(tmp_path / "a.csv"), "2024-01-31T08:00:00+00:00"],
+        [str(tmp_path / "b.csv"), "2024-01-31T08:00:00+00:00"],
     ]
     assert describe_input(both) == (
-        f"{tmp_path}/a.csv (7 bytes, 2024-01-31 08:00:00), {tmp_path}/b.csv (12.3 kB, 2024-01-31 08:00:00)"
+        f"{tmp_path}/a.csv (2024-01-31 08:00:00), {tmp_path}/b.csv (2024-01-31 08:00:00)"
     )
     many = {"files": 5 * both["files"][:1]}
     assert describe_input(many).endswith("08:00:00) and 2 more")
-    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123457789))
-    assert files_input([tmp_path / "a.csv"])["files"] != both["files"][:1]
+    one = files_input([tmp_path / "a.csv"])
+    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123456790))
+    assert files_input([tmp_path / "a.csv"])["digest"] != one["digest"]
+    (tmp_path / "a.csv").write_bytes(bytes(8))
+    os.utime(tmp_path / "a.csv", ns=(0, 1706688000_123456789))
+    assert files_input([tmp_path / "a.csv"])["digest"] != one["digest"]
+    assert files_input([tmp_path / "a.csv"])["files"] == one["files"]
+
+
+def test_a_ledger_keeps_no_size_of_a_file_and_no_digest_that_a_guess_could_be_compared_with(
+    ledger: Ledger, path: Path
+) -> None:
+    """One person changes the size, and how many folders such as user=7 there are."""
+    (folder := path.parent / "rows").mkdir()
+    files = [folder / f"user={name}" / "a.csv" for name in ("anna", "bert")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_bytes(bytes(7_654_321))
+        os.utime(file, ns=(0, 1706688000_000000000))
+    noted = files_input(files)
+    ask(ledger, input=noted)
+    assert ask(ledger, never, input=files_input(files)).stored
+    stored = path.read_bytes()
+    assert b"7654321" not in stored
+    assert noted["digest"].encode() not in stored
+    (kept,) = ledger.requests("visits")[0].input["files"]
+    assert kept == {"path": f"{folder}/user=.../a.csv", "time": "2024-01-31T08:00:00+00:00"}
+    other = Ledger(path.parent / "other.db")
+    other.create("visits", 1)
+    ask(other, input=noted)
+    digests = {of.requests("visits")[0].input["digest"] for of in (ledger, other)}
+    assert len(digests) == 2  # each has a key of its own
+    files[0].write_bytes(bytes(7_654_322))
+    os.utime(files[0], ns=(0, 1706688000_000000000))
+    with pytest.raises(RequestError, match="this question was answered for") as refused:
+        ask(ledger, never, input=files_input(files))
+    assert "765" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -367,29 +430,38 @@ def test_every_later_answer_of_a_series_has_its_bound(ledger: Ledger) -> None:
     assert ledger.show()[0].spent == Cost("0.2")
 
 
-def test_two_that_both_want_to_be_first_in_a_series_end_with_one_bound(ledger: Ledger) -> None:
-    computed = []
+def test_who_is_first_in_a_series_is_settled_before_anybody_draws(ledger: Ledger) -> None:
+    """Otherwise the faster draw, which is the one with less noise, would be the first answer."""
+    computed: list[tuple[str, int | None]] = []
+    beside: list[Future[Stored]] = []
 
-    def compute() -> Fields:
-        bound = ledger.series("visits", "monthly") or 18
-        computed.append(bound)
-        if len(computed) == 1:
-            ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="faster")
-        return drawn(bound=bound)
+    def compute(name: str) -> Fields:
+        bound = ledger.series("visits", "monthly")
+        computed.append((name, bound))
+        if name == "first":
+            other = {"series": "monthly", "request_id": "second"}
+            beside.append(waiting_beside(ledger, lambda: compute("second"), **other))
+        return drawn(bound=bound or 18)
 
-    assert ask(ledger, compute, series="monthly", request_id="slower").answer["bound"] == 17
-    assert computed == [18, 17]
+    first = ask(ledger, lambda: compute("first"), series="monthly", request_id="first")
+    assert [first.answer["bound"], beside[0].result().answer["bound"]] == [18, 18]
+    assert computed == [("first", None), ("second", 18)]
     assert ledger.show()[0].spent == Cost("0.2")
 
 
-def test_a_draw_from_before_a_series_began_is_forgotten_even_if_it_has_its_bound(ledger: Ledger) -> None:
+def test_a_draw_from_before_a_series_began_is_forgotten_even_if_it_has_its_bound(
+    ledger: Ledger, path: Path
+) -> None:
     # Kept if it has the bound of the series, and drawn again if not, it would tell which of the two it was.
+    # There are two such draws at once only if somebody removes the file of a claim.
     computed = []
 
     def compute() -> Fields:
         begun = ledger.series("visits", "monthly")
         computed.append(begun)
         if begun is None:
+            (file,) = path.parent.glob("budget.db-claim-*")
+            file.unlink()
             ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="faster")
         return drawn(bound=17)
 
@@ -402,96 +474,15 @@ def test_the_same_question_in_a_series_is_another_request(ledger: Ledger) -> Non
     assert ledger.show()[0].requests == 2
 
 
-# --- files of version 1
+# --- the price of a request
 
 
 MINUTE = "2024-01-31T10:22:00+00:00"
 
 
-def old_requests(count: int) -> list[Request]:
-    answers = [json.dumps(answer(number).to_dict()) if number % 3 else None for number in range(count)]
-    return [("visits", '{"a":1}', str(n), "1/1000", MINUTE, answers[n]) for n in range(count)]
-
-
-def test_an_old_ledger_is_read_without_being_changed_and_converted_when_it_is_written(path: Path) -> None:
-    write_old_ledger(path, {"visits": "3/2", "trips": "1/3"}, old_requests(30))
-    before, ledger = path.read_bytes(), Ledger(path)
-    accounts, history = ledger.show(), ledger.history("visits")
-    assert [(a.dataset, a.budget, a.spent, a.requests) for a in accounts] == [
-        ("trips", Cost("1/3"), Cost(0), 0),
-        ("visits", Cost("3/2"), Cost("0.03"), 30),
-    ]
-    assert [(e.event, e.time, e.who) for e in history] == [
-        ("create", "", ""),
-        *30 * [("request", MINUTE, "")],
-    ]
-    assert [e.answered for e in history[1:]] == [n % 3 > 0 for n in range(30)]
-    assert path.read_bytes() == before
-    ledger.close("trips", who="ann")
-    assert path.read_bytes() != before
-    assert ledger.history("visits")[:-1] == history
-    assert [(e.event, e.who) for e in ledger.history("visits")[-1:]] == [("convert", "ann")]
-    assert ledger.show() == [
-        *[type(a)(a.dataset, a.budget, a.spent, a.requests, True) for a in accounts[:1]],
-        accounts[1],
-    ]
-    found = ledger.release("visits", {"a": 1}, Fraction(1, 1000), lambda: pytest.fail("read"), request_id="7")
-    assert found == answer(7)
-    with pytest.raises(
-        RequestError, match="request '7' was answered for data without a name; this is visits in"
-    ):
-        ask(ledger, never, question={"a": 1}, cost=Cost("0.001"), request_id="7")
-
-
-def test_a_refusal_leaves_an_old_ledger_as_it_was(path: Path) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, old_requests(3))
-    before = path.read_bytes()
-    with pytest.raises(BudgetError, match=r"0\.997 is left of 1"):
-        ask(Ledger(path), never, cost=Cost(1))
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE requests SET epsilon = '1/2000'",
-        "DELETE FROM requests WHERE number = 2",
-        "UPDATE seal SET digest = ''",
-        "DROP TABLE seal",
-        "PRAGMA user_version = 2",
-    ],
-)
-def test_a_damaged_old_ledger_is_not_converted(path: Path, statement: str) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, old_requests(3))
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute(statement)
-    db.close()
-    before = path.read_bytes()
-    for operation in (Ledger(path).show, lambda: ask(Ledger(path), never)):
-        with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-            operation()
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("amount", ["0/1", "-1/10", "0.1", "1/0", ""])
-def test_an_old_ledger_with_amounts_that_cannot_be_is_not_converted(path: Path, amount: str) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, [("visits", "{}", "", amount, MINUTE, None)])
-    with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-        Ledger(path).show()
-
-
-def test_an_overspent_old_ledger_is_not_converted(path: Path) -> None:
-    write_old_ledger(path, {"visits": "1/1"}, [("visits", "{}", n, "3/5", MINUTE, None) for n in "ab"])
-    with pytest.raises(LedgerError, match="is damaged or is no ledger"):
-        Ledger(path).show()
-
-
-# --- the price of a request
-
-
 def fill(path: Path, first: int, last: int) -> None:
     """Answered requests, all in one transaction: the same rows in a hundredth of the time."""
-    with open_book(str(path), time="", who="", write=True, whole=False) as book:
+    with open_book(str(path), write=True, whole=False) as book:
         for number in range(first, last):
             request = EntryRow(
                 number=0,
@@ -594,7 +585,7 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
         Ledger(path),
         who="bob",
         request_id="2024-01",
-        input={"files": [{"path": "a", "bytes": 7, "time": MINUTE}]},
+        input={"files": [{"path": "a", "time": MINUTE}]},
     )
     assert run("close", "visits") == "visits: closed in budget.db; stored answers are still given.\n"
     assert re.search(r"^visits \(closed\) +1 +0.1 +0.9 +0.000001 +0 +0.000001 +1$", run("show"), re.MULTILINE)
@@ -613,7 +604,7 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
 
 def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path) -> None:
     run("create", "visits", "--budget", "1", "--as", "ann")
-    file = {"path": "visits, new.csv", "bytes": 7, "time": MINUTE}
+    file = {"path": "visits, new.csv", "time": MINUTE}
     ask(Ledger(path), who="bob", request_id="2024-01", input={"files": [file]})
     with pytest.raises(InterruptedError):
         ask(Ledger(path), fail, who='="c"', cost=Cost("1/3"), input="", series="monthly")
@@ -626,7 +617,7 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     question = 'element=["url"], epsilon=0.1, person=["user_id"]'
     assert lines == [
         "ann  create  epsilon 1",
-        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (7 bytes, 2024-01-31 10:22:00)  "
+        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (2024-01-31 10:22:00)  "
         + question,
         f'="c"  request  epsilon 1/3  NOT ANSWERED  series monthly  {question}',
         "ann  close",
@@ -649,3 +640,16 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     assert "\x1b" not in run("history", "visits")
     assert "exclude each other" in run("history", "visits", "--csv", "--json", status=2)
     assert "no data set 'trips'" in run("history", "trips", status=4)
+
+
+@pytest.mark.parametrize("seconds", [10**13, -(10**13)])
+def test_a_file_of_a_time_that_no_calendar_has_is_an_input_like_any_other(
+    seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("rows")
+    found = SimpleNamespace(st_size=4, st_mtime_ns=seconds * 10**9)
+    monkeypatch.setattr(ledger_input, "os", SimpleNamespace(stat=lambda path: found))
+    file = ledger_input._file(str(path))
+    assert file["time"] == f"{seconds * 10**6} us"
+    assert describe_input({"files": [file]}) == ledger_input.OTHER

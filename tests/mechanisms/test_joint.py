@@ -169,14 +169,38 @@ def test_the_draw_takes_more_bits_where_it_must(monkeypatch: pytest.MonkeyPatch)
     tail = HidingTail([7], scale=Fraction(3), rate=Fraction(1, 2))
     at_five = Fraction(tail.bounds(5, 200)[0], 10**400)
     for later, expected in ((0, 5), (2**64 - 1, 4)):
-        drawn = iter([*bits_of(at_five), later, 0, 0])
+        drawn = iter([*bits_of(at_five), later, 0, 0, 0])
         monkeypatch.setattr(inversion.secrets, "randbits", lambda _, drawn=drawn: next(drawn))
         assert draw_from(tail) == expected
 
 
 def bits_of(x: Fraction) -> Iterator[int]:
-    """The first 192 bits of x, in words."""
-    return iter(math.floor(x * 2**192) >> shift & 2**64 - 1 for shift in (128, 64, 0))
+    """The first 192 bits of x: 128, and then 64."""
+    first = math.floor(x * 2**192)
+    return iter([first >> 64, first & 2**64 - 1])
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(10)])
+def test_the_work_of_a_draw_does_not_depend_on_the_amount(
+    epsilon: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scale = Fraction(noise_scale(2 * RESOLUTION, JOINT_SHARE * epsilon))
+    work, amounts = set(), []
+    for others in ([], [0], [7 * RESOLUTION, -RESOLUTION]):
+        for first in (2**64, 2**80, 2**100, 2**120, 2**126, 2**127, 2**128 - 2**80):
+            tail, compared = HidingTail(others, scale=scale, rate=epsilon / STEPS), []
+            monkeypatch.setattr(inversion.secrets, "randbits", lambda _, first=first: first)
+            real = tail.bounds
+            monkeypatch.setattr(
+                tail,
+                "bounds",
+                lambda t, digits, real=real, compared=compared: compared.append(digits) or real(t, digits),
+            )
+            amounts.append(draw_from(tail))
+            work.add((len(compared), *compared))
+    assert len(work) == 1
+    assert min(amounts) == 0
+    assert max(amounts) > 40 * STEPS / epsilon  # from nothing to far beyond what is ever drawn
 
 
 def test_extreme_scores_are_drawn_without_harm() -> None:

@@ -394,3 +394,16 @@ def test_the_choice_for_unknown_groups_costs_its_share(name: str) -> None:
 def test_the_share_of_the_choice_is_what_was_measured() -> None:
     assert settings(7).choice == Fraction(1, 5)
     assert settings(1).choice == settings(7, one_group_per_person=True).choice == Fraction(2, 5)
+
+
+@pytest.mark.parametrize("kind", [{"groups": 2}, {"groups": 2, "one_group_per_person": True}, {"groups": 1}])
+def test_with_one_candidate_all_of_epsilon_goes_to_the_counts(kind: dict[str, Any]) -> None:
+    groups = kind["groups"]
+    parameters = settings(max_bound=1, **kind)
+    one, other = (private_pairs([{0: 1}] * people, groups) for people in (5, 6))
+    found = worst(one, other, parameters)
+    assert found.selection == 0
+    assert found.whole == pytest.approx(float(parameters.counting.epsilon))
+    unknown = settings(None, delta="1e-6", max_bound=1)
+    assert unknown.choice == 0
+    assert unknown.bounds == [1]

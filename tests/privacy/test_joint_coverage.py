@@ -24,6 +24,7 @@ from dpdistinct.mechanisms.joint import (
     JOINT_STRETCH,
     OFFSETS,
     STEPS,
+    full_grid,
     joint_margin,
     joint_rule,
     kappa,
@@ -87,6 +88,20 @@ def test_all_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
     for kappa_, factor in COVERAGE[aim]:
         certificate = certify.Certificate(float(JOINT_STRETCH[aim]), float(kappa_))
         assert all(certificate.holds(at, float(factor)) for at in certify.surroundings())
+
+
+def test_the_one_certificate_of_all_large_bounds_has_room_for_each_of_them(certify: Any) -> None:
+    whole = certify.surroundings()[-1]
+    for offset in range(OFFSETS):
+        grid = np.array(full_grid(offset), dtype=float)
+        for i in np.flatnonzero(grid >= certify.LARGE):
+            for (low, high), own in (
+                (whole.up, grid[i + 1 :] / grid[i]),
+                (whole.down, (grid[i] / grid[:i])[::-1][:30]),
+            ):
+                assert len(own) <= len(low)
+                assert (low[: len(own)] <= own).all()
+                assert (own <= high[: len(own)]).all()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -22,6 +23,8 @@ import dpdistinct
 from asked import count_distinct, count_distinct_by
 from dpdistinct import BudgetError, Contributions, InputError, Ledger, RequestError, asking
 from dpdistinct.cli import main as cli
+from dpdistinct.ledger.account import LedgerError, Stored
+from dpdistinct.question.question import Question
 
 ROWS = pl.DataFrame({"User": ["a", "b", "c"], "URL": ["x", "y", "y"], "land": ["DE", "FR", "DE"]})
 SQL = "SELECT User, URL FROM data WHERE URL <> 'a  b'"
@@ -102,6 +105,98 @@ def test_spaces_and_comments_in_a_query_do_not_matter_but_its_texts_do(folder: P
     assert asked() == 1
     by_python(sql=SQL.replace("'a  b'", "'a b'"))
     assert asked() == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT a,b FROM data WHERE a>=1", "select  a , B\nfrom Data where a >= 1"),
+        ("SELECT count(*) FROM t", "select COUNT ( * ) from T;"),
+        ("SELECT a FROM t", "SELECT a FROM t -- why\n ; "),
+    ],
+)
+def test_spaces_and_case_of_words_make_no_other_query(one: str, other: str) -> None:
+    assert spelt(one) == spelt(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT 'a'", "SELECT 'A'"),
+        ("SELECT 'a  b'", "SELECT 'a b'"),
+        ('SELECT "a"', 'SELECT "A"'),
+        ('SELECT "a,b"', 'SELECT "a, b"'),
+        ("SELECT a - -b", "SELECT a --b"),
+        ("SELECT a < = b", "SELECT a <= b"),
+        ("SELECT 'a' 'b'", "SELECT 'a''b'"),
+        ("SELECT x'ab'", "SELECT x 'ab'"),
+        ("SELECT ab", "SELECT a b"),
+        ("SELECT 1.5", "SELECT 1 .5"),
+        ("SELECT [a  b]", "SELECT [a b]"),
+        ("SELECT `a  b`", "SELECT `a b`"),
+        ("SELECT É", "SELECT é"),
+        ("SELECT 'a", "SELECT 'A"),
+        ("SELECT $$A$$", "SELECT $$a$$"),
+    ],
+)
+def test_what_may_mean_something_else_is_another_query(one: str, other: str) -> None:
+    assert spelt(one) != spelt(other)
+
+
+def spelt(sql: str) -> Any:
+    return Question(person="a", element="b", sql=sql).identity()["sql"]
+
+
+def test_a_request_id_stands_for_one_question(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = "SELECT * FROM data WHERE URL <> 'a  b'"
+    first = by_python(request_id="2024-01", sql=sql)
+    assert by_python(request_id="2024-01", sql=sql.lower().replace("*", "  *\n")) == first
+    for options, differs in (
+        ({"sql": sql, "epsilon": "0.5"}, "another epsilon;"),
+        ({"sql": sql + " LIMIT 3"}, "another sql;"),
+        ({"sql": sql, "element": "land", "beta": "0.1"}, "another beta and another element;"),
+        ({"sql": sql, "series": "monthly"}, "another series;"),
+        ({"sql": sql, "group_by": "land", "groups": ["DE"]}, "another .*group_by and another groups"),
+    ):
+        with pytest.raises(
+            RequestError, match=f"request '2024-01' is known with {differs}.* nothing was spent"
+        ):
+            by_python(request_id="2024-01", **options)
+        assert asked() == 1
+    options = ("--person", "user", "--element", "url", "--request-id", "2024-01")
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["dpdistinct", "count", "visits.csv", "--ledger", "budget.db", "--dataset", "visits", *options],
+    )
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 4
+    assert "is known with another sql; choose another request id" in capsys.readouterr().err
+    assert asked() == 1
+
+
+@pytest.mark.parametrize("by", [{}, {"group_by": "land", "groups": ["DE", "FR"]}], ids=["count", "groups"])
+def test_an_answer_of_another_version_is_not_guessed_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, by: dict[str, Any]
+) -> None:
+    def stored(self: Ledger, *arguments: Any, **options: Any) -> Stored:
+        paid = real(self, *arguments, **options)
+        return replace(paid, answer=changed[-1](paid.answer))
+
+    real, changed = Ledger.pay, list[Callable[[Any], Any]]()
+    monkeypatch.setattr(Ledger, "pay", stored)
+    for change in (
+        lambda fields: fields | {"colour": "red"},
+        lambda fields: {name: fields[name] for name in list(fields)[1:]},
+        lambda fields: fields | {"rows": [1], "estimates": 2},
+        lambda fields: [],
+    ):
+        changed.append(change)
+        with pytest.raises(LedgerError, match="another version of dpdistinct stored this answer"):
+            by_python(**by)
 
 
 def test_texts_in_other_quotes_are_other_queries(folder: Path) -> None:
@@ -244,10 +339,9 @@ def meanwhile(happens: Callable[[], object]) -> Iterator[None]:
     ("happens", "said"),
     [
         (lambda: ROWS[:2].write_csv("visits.csv"), "the files changed while they were read"),
-        (lambda: ROWS.write_csv("visits-2.csv"), "the files changed while they were read"),
-        (lambda: Path("visits.csv").unlink(), "no file matches"),
+        (lambda: Path("visits.csv").unlink(), "the files changed while they were read"),
     ],
-    ids=["written", "one more", "gone"],
+    ids=["written", "gone"],
 )
 def test_an_answer_is_stored_only_for_files_that_stay_as_they_were(
     folder: Path, happens: Callable[[], object], said: str, by: dict[str, Any]
@@ -279,6 +373,27 @@ def test_the_log_that_a_dead_writer_left_is_read_and_stays(folder: Path) -> None
             shutil.copy(f"dead.sqlite{end}", f"visits.sqlite{end}")
     assert by_python("visits.sqlite") == by_python("visits.sqlite")
     assert asked() == 1
+
+
+@pytest.mark.parametrize("by", [{}, {"group_by": "land", "groups": ["DE", "FR"]}], ids=["count", "groups"])
+def test_an_answer_is_stored_for_the_files_that_were_read_whatever_comes_to_a_glob(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, by: dict[str, Any]
+) -> None:
+    """A file that comes after the files were opened, and before they are noted, read or checked."""
+
+    @contextmanager
+    def opened(*arguments: Any, **options: Any) -> Iterator[Any]:
+        with real(*arguments, **options) as source:
+            ROWS.write_csv(folder / "visits-2.csv")
+            yield source
+
+    real = asking.open_source
+    monkeypatch.setattr(asking, "open_source", opened)
+    by_python("visits*.csv", **by)
+    (request,) = Ledger("budget.db").requests("visits")
+    assert [Path(file["path"]).name for file in request.input["files"]] == ["visits.csv"]
+    with pytest.raises(RequestError, match=r"visits-2\.csv"):
+        by_python("visits*.csv", **by)
 
 
 def test_data_with_a_name_may_change_meanwhile(folder: Path) -> None:
@@ -352,8 +467,9 @@ def test_a_name_that_has_begun_two_series_goes_on_with_both(
     by_python(series="monthly", request_id="1")
     with monkeypatch.context() as before:  # as ledgers have it that are older than the refusal
         before.setattr(asking, "_refuse_other_series", lambda *asked: None)
-        by_python(series="monthly", request_id="1", method="greedy")
+        by_python(series="monthly", request_id="1 greedy", method="greedy")
     for method in ("matching", "greedy"):
-        assert by_python(series="monthly", request_id="2", method=method).mechanism == "fixed"
+        asked_again = by_python(series="monthly", request_id=f"2 {method}", method=method)
+        assert asked_again.mechanism == "fixed"
     with pytest.raises(RequestError, match="began with another method"):
-        by_python(series="monthly", request_id="2", method="sampling")
+        by_python(series="monthly", request_id="3", method="sampling")

@@ -6,6 +6,7 @@ import csv
 import gzip
 import itertools
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,12 @@ def pairs_of(path: Any, **how: Any) -> tuple[int, int, int]:
     ("delimiter", "line", "fields"),
     [
         (b"::", b"a::b::c", ("a", "b", "c")),
-        (b"::", b"a:::b", ("a", ":b", None)),
-        (b"::", b'a:::"b', ("a", ':"b', None)),
+        (b"::", b'"a:"::":b"', ("a:", ":b", None)),
+        (b"::", b':"a"::b:', (':"a"', "b:", None)),
         (b"::", b'"a::b"::c', ("a::b", "c", None)),
         (b"::", b'"a":"b"::c', ('a:"b"', "c", None)),
-        (b"::", b"::::", (None, None, None)),
+        (b"::", b"::a::", (None, "a", None)),
+        (b":;:", b"a:;b:;:;", ("a:;b", ";", None)),
         (b"aab", b"aaab,b", ("a", ",b", None)),
         ("é".encode(), "aéb".encode(), ("a", "b", None)),
         (b"", b"a b\t \tc", ("a", "b", "c")),
@@ -85,6 +87,95 @@ def test_every_border_of_blocks_gives_the_same_rows_with_every_layout() -> None:
                 assert read_csv(data, places=(0, 1, 2), block=block, **layout) == expected
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "lines"),
+    [
+        (b"::", [b"a:::b", b"::::", b"a::::b", b'"a":::b', b'a:::"b\nx::y\n"', b'a::b::::"\n""\n"::c']),
+        (b"||", [b"a|||b", b"|||"]),
+        (b"|~|", [b"a|~|~|b", b'a|~|~|"b\n"', b"|~|~|~|"]),
+        (b"aba", [b"xababay", b"ababa"]),
+    ],
+)
+def test_a_row_in_which_delimiters_overlap_is_left_out_alone(delimiter: bytes, lines: list[bytes]) -> None:
+    """Where its fields end is unclear: "a:" and "b", or "a" and ":b"? The row ends where the quotes say."""
+    around = b"x" + delimiter + b"y\n"
+    for line, block, threads in itertools.product(lines, (1, 2, 3, 7, 1000), (1, 2)):
+        left_out = _core.LeftOut()
+        data = around + line + b"\n" + around
+        settings: dict[str, Any] = {"block": block, "threads": threads, "left_out": left_out}
+        assert read_csv(data, delimiter=delimiter, **settings) == [("x", "y"), ("x", "y")]
+        assert left_out.unclear == 1
+
+
+@pytest.mark.parametrize("delimiter", ["::", "||", "|~|", ":;:", ",", "~|", "aab", "ab", " ", "\t", "é"])
+def test_what_a_writer_wrote_is_read_or_left_out(delimiter: str) -> None:
+    """A field with the delimiter in it stands in quotes. All short fields: read right, or not at all."""
+    letters = sorted({*delimiter, "x"})
+    texts = ["".join(some) for size in range(4) for some in itertools.product(letters, repeat=size)]
+    words = [f'"{text}"' if not text or delimiter in text else text for text in texts]
+    pairs = list(itertools.product(range(len(texts)), repeat=2))
+    for first, second in pairs if len(pairs) < 3000 else random.Random(1).sample(pairs, 3000):
+        data = delimiter.join([words[first], words[second], words[first]]).encode() + b"\n"
+        found = read_csv(data, places=(0, 1, 2), delimiter=delimiter.encode())
+        right = (texts[first], texts[second], texts[first])
+        assert found in ([], [right])
+        if len(delimiter) == 1 or delimiter in ("~|", "aab", "ab"):  # none that overlaps with itself
+            assert found == [right]
+
+
+MARK = naive_text.MARK
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_marks_at_the_beginning_of_a_row_do_not_count(seed: int) -> None:
+    """So it does not matter whose they are, the file's or a value's, nor which row comes first."""
+    rng = random.Random(seed)
+    delimiter = rng.choice([b",", b"::", b"", b"\t"])
+    between = delimiter or b" "
+    words = [
+        b"a",
+        b'"b"',
+        b'"c\nd"',
+        b'"' + MARK + b'e"',
+        b"f" + MARK,
+        b'"g' + between + b'"',
+        b"#h",
+        b"",
+        MARK,
+    ]
+    settings: dict[str, Any] = {"delimiter": delimiter, "comment": rng.choice([b"", b"#"]), "marks": True}
+    settings |= {"row_end": b"\r\n", "longest_row": rng.choice([12, 1000])}
+    rows = [between.join(rng.choices(words, k=rng.choice([1, 2, 3]))) for _ in range(rng.choice([1, 4, 9]))]
+    expected = [read_csv(row + b"\n", **settings) for row in rows]
+    marked = [MARK * rng.choice([0, 1, 1, 2, 7]) + row + rng.choice([b"\n", b"\r\n"]) for row in rows]
+    for block in (1, 2, 3, 4, 5, 9, 1000):
+        found = read_csv(b"".join(marked), block=block, threads=rng.choice([1, 3]), **settings)
+        assert found == [row for some in expected for row in some]
+
+
+def test_with_a_header_a_mark_in_a_row_is_a_character_like_any_other(tmp_path: Path) -> None:
+    rows = "person,element\n\ufeffa,x\na,x\n"
+    for mark in ("", "\ufeff"):
+        assert pairs_of(write(tmp_path, mark + rows, "visits.csv"), **SIDES) == (2, 1, 2)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_the_mark_of_a_file_is_nobody_s_and_everybody_s(ending: str, tmp_path: Path) -> None:
+    """Twelve part files without a header: eve is one person, with a mark or without, wherever she stands."""
+
+    def people(names: list[str]) -> int:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        for number in range(12):
+            data = "".join(f"{name},thing {number}\n" for name in names).encode()
+            whole = gzip.compress(data) if ending else data
+            (folder / f"part-{number}.csv{ending}").write_bytes(whole)
+        return read(f"{folder}/*.csv{ending}", **NUMBERED).people
+
+    for first in ("\ufeffeve", "\ufeff\ufeffeve", "eve", '\ufeff"eve"', "u1"):
+        assert people([first, "u1", "\ufeffeve", "u2"]) == people(["u1", "u2", "eve", first]) == 3
+
+
 def test_the_number_of_fields_can_be_asked_for() -> None:
     for delimiter, data in {
         b",": b'a,b,c\n,\n"x,y",z\n',
@@ -97,17 +188,17 @@ def test_the_number_of_fields_can_be_asked_for() -> None:
 
 def test_rows_that_are_left_out_are_counted_by_reason() -> None:
     data = b'a,b\n\n#c\n#d,"\n"\n' + b"x" * 200 + b"\n" + b'"' + b"\n" * 300 + b'"\ne,f\ng,"open'
-    reasons = ("empty", "comments", "too_long", "open_quotes", "no_objects")
+    reasons = ("empty", "comments", "too_long", "open_quotes", "unclear", "no_objects")
     for block, threads in itertools.product((1, 5, 64, 1000), (1, 3)):
         left_out = _core.LeftOut()
         rows = read_csv(data, comment=b"#", block=block, threads=threads, longest_row=100, left_out=left_out)
         assert rows == [("a", "b"), ("e", "f")]
-        assert [getattr(left_out, reason) for reason in reasons] == [1, 2, 2, 1, 0]
+        assert [getattr(left_out, reason) for reason in reasons] == [1, 2, 2, 1, 0, 0]
     left_out = _core.LeftOut()
     source = iter([b'{"a": 1}\n\n[1]\nno\n' + b" " * 200 + b"\n", b""]).__next__
     settings: dict[str, Any] = {"longest_row": 100, "left_out": left_out}
     assert rows_of(_core.text_values([(source, 0, b"\n", [])], None, [(b"a", 0)], 1, **settings)) == [("1",)]
-    assert [getattr(left_out, reason) for reason in reasons] == [1, 0, 1, 0, 2]
+    assert [getattr(left_out, reason) for reason in reasons] == [1, 0, 1, 0, 0, 2]
 
 
 # Files

@@ -478,7 +478,7 @@ def test_a_first_row_without_a_header_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "json.csv").write_text('{"person": "SECRET", "element": "SECRET"}\n' * 3)
     for name in ("t.csv", "json.csv"):
         for sql in (None, "SELECT person, element FROM data"):
-            with pytest.raises(InputError, match=r"^no column 'person', and none with|not found") as caught:
+            with pytest.raises(InputError, match=r"^no column 'person'; is the first|not found") as caught:
                 read(tmp_path / name, **SIDES, sql=sql)
             assert "SECRET" not in str(caught.value)
 
@@ -656,7 +656,8 @@ def test_mistakes_are_found_without_reading_a_row(tmp_path: Path) -> None:
         source = KINDS[kind].write(connection, tmp_path)
         for sql in (None, "SELECT person, element FROM data; "):
             check_readable(source, sql)
-            with pytest.raises(ColumnError, match="no column 'persn'; did you mean 'person'"):
+            way_out = "is the first line a header" if kind == "CSV" else "did you mean 'person'"
+            with pytest.raises(ColumnError, match=f"no column 'persn'; {way_out}"):
                 check_readable(source, sql, person="persn")
         with pytest.raises(InputError):
             check_readable(source, "SELECT nothing FROM data")
@@ -733,7 +734,7 @@ def test_a_database_with_several_tables_needs_a_query(shop: Path, tmp_path: Path
 def test_values_of_sqlite_have_the_declared_type_and_lose_nothing(shop: Path) -> None:
     orders = "SELECT * FROM orders;"
     assert read(shop, sql=orders, person="customer", element="item").people == 2  # "x" is no INT
-    assert read(shop, sql=orders, person="item", element="item").elements == 4  # a, the bytes 61, 97, b
+    assert read(shop, sql=orders, person="item", element="item").elements == 3  # a and the byte 61, 97, b
     assert read(shop, sql=orders, person="item", element="price").elements == 4  # 1.1, 2, 2.5, 1
     assert (
         read(shop, sql=orders, person="item", element="weight").elements == 3

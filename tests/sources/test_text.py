@@ -33,7 +33,7 @@ else:
     from backports import zstd
 
 
-COMMA = (b",", b"", True)
+COMMA = (b",", b"", True, False)
 
 
 def read_csv(
@@ -44,13 +44,14 @@ def read_csv(
     row_end: bytes = b"\n",
     comment: bytes = b"",
     quotes: bool = True,
+    marks: bool = False,
     **settings: Any,
 ) -> list[Row]:
     """These columns of a file without a header."""
     columns = [(b"c", place) for place in places]
     source = iter([data, b""]).__next__ if data else lambda: b""
     threads = settings.pop("threads", 1)
-    layout = (delimiter, comment, quotes)
+    layout = (delimiter, comment, quotes, marks)
     return rows_of(_core.text_values([(source, 0, row_end, [])], layout, columns, threads, **settings))
 
 
@@ -501,15 +502,15 @@ def test_a_truncated_file_is_an_error(ending: str, cut: int, tmp_path: Path) -> 
     [
         ([(b"x", 0, b"x", [])], COMMA, [(b"a", 0)], 1),
         ([(b"x", 0, b"\r", [])], None, [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], (b'"', b"", True), [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], (b"x" * 65, b"", True), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b'"', b"", True, False), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b"x" * 65, b"", True, False), [(b"a", 0)], 1),
         ([(b"x", 0, b"\n", [])], COMMA, [(b"a", -1)], 1),
         ([(b"x", 0, b"\n", [])], COMMA, [("a", 0)], 1),
         ([(b"x", -1, b"\n", [])], COMMA, [(b"a", 0)], 1),
         ([(b"x", 0)], COMMA, [(b"a", 0)], 1),
         ([(b"x", 0, b"\n", [])], COMMA, [(b"a", 0)], 0),
         ([(b"x", 0, b"\n", [])], b",", [(b"a", 0)], 1),
-        ([(b"x", 0, b"\n", [])], (b",", b"\n", True), [(b"a", 0)], 1),
+        ([(b"x", 0, b"\n", [])], (b",", b"\n", True, False), [(b"a", 0)], 1),
         ([(b"x", 0, b"\n", [])], (b",", b"", None), [(b"a", 0)], 1),
         ([(b"x", 0, b"\n", [])], None, [(b"a", _core.FIELD_COUNT)], 1),
         (None, COMMA, [(b"a", 0)], 1),

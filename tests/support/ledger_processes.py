@@ -7,7 +7,7 @@ test_ledger.py starts it and judges what is left.
 from __future__ import annotations
 
 import ctypes
-import json
+import logging
 import os
 import random
 import secrets
@@ -21,10 +21,10 @@ import urllib.parse  # noqa: F401 (by pathlib, when the rights to read it may be
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dpdistinct import Release
-from dpdistinct.ledger.account import Ledger, LedgerError
-from old_ledger import write_old_ledger
+from dpdistinct.ledger.account import Cost, Ledger, LedgerError
 
 EPSILON = Fraction(1, 10)
 PARAMETERS = {"epsilon": EPSILON, "element": "site"}
@@ -55,6 +55,7 @@ WRITE(pwrite64, off64_t)
 CHANGE(fsync, (int fd), (fd), 0)
 CHANGE(fdatasync, (int fd), (fd), 0)
 CHANGE(unlink, (const char *path), (path), 1)
+CHANGE(rename, (const char *from, const char *to), (from, to), unsafe)
 CHANGE(link, (const char *from, const char *to), (from, to), 1)
 CHANGE(ftruncate, (int fd, off_t size), (fd, size), 1)
 CHANGE(ftruncate64, (int fd, off64_t size), (fd, size), 1)
@@ -78,6 +79,20 @@ def answer(estimate: int) -> Release:
 def draw() -> Release:
     """An answer that no second draw will ever equal."""
     return answer(secrets.randbits(62))
+
+
+def release(
+    ledger: Ledger,
+    dataset: str,
+    parameters: Any,
+    epsilon: Any,
+    compute: Callable[[], Release],
+    *,
+    request_id: str = "",
+) -> Release:
+    """The one answer to a request of data without a name."""
+    paid = ledger.pay(dataset, parameters, "", Cost(epsilon), compute, request_id=request_id)
+    return Release(**paid.answer)
 
 
 def leave(file: Path, line: str) -> None:
@@ -110,6 +125,11 @@ def was_killed(child: int) -> bool:
     return False
 
 
+def join(children: list[int]) -> None:
+    if [child for child in children if was_killed(child)]:
+        sys.exit("a process was killed")
+
+
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -126,7 +146,7 @@ def ask(room: Path, step: Callable[[], None]) -> None:
         return drawn
 
     step()
-    answer = Ledger(room / "ledger.db").release("visits", PARAMETERS, EPSILON, compute)
+    answer = release(Ledger(room / "ledger.db"), "visits", PARAMETERS, EPSILON, compute)
     step()
     leave(room / "published", str(answer.estimate))
     step()
@@ -153,31 +173,17 @@ def answered(room: Path) -> None:
     ask(room, lambda: None)
 
 
-def old(room: Path) -> None:
-    """A file of version 1, with one answer."""
-    question = json.dumps(PARAMETERS, default=str, sort_keys=True, separators=(",", ":"))
-    before = (
-        "visits",
-        question,
-        "before",
-        "1/10",
-        "2024-01-31T10:22:00+00:00",
-        json.dumps(answer(41).to_dict()),
-    )
-    write_old_ledger(room / "ledger.db", {"visits": "1/1"}, [before])
-
-
 SCENES: dict[str, tuple[Callable[[Path], None], Callable[[Path, Callable[[], None]], None]]] = {
     "create": (lambda room: None, create),
     "ready": (ready, ask),
     "paid": (paid, ask),
     "answered": (answered, ask),
-    "old": (old, ask),
 }
 
 
 def sweep(
-    directory: Path, run: Callable[[int, Path, Callable[[Path, Callable[[], None]], None]], None]
+    directory: Path,
+    run: Callable[[int, Path, Callable[[Path, Callable[[], None]], None]], None],
 ) -> None:
     """In every scene, die at step 1, at step 2, and so on until there is no such step."""
     for scene, (prepare, act) in SCENES.items():
@@ -191,26 +197,27 @@ def sweep(
                 break
 
 
+def at_statements(steps: int, room: Path, act: Callable[[Path, Callable[[], None]], None]) -> None:
+    left = steps
+
+    def step(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            die()
+
+    def connect(*args: object, **options: object) -> sqlite3.Connection:
+        db = real_connect(*args, **options)
+        db.set_trace_callback(step)
+        return db
+
+    real_connect = sqlite3.connect
+    sqlite3.connect = connect
+    act(room, step)
+
+
 def kill_at_statements(directory: Path) -> None:
-    def run(steps: int, room: Path, act: Callable[[Path, Callable[[], None]], None]) -> None:
-        left = steps
-
-        def step(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                die()
-
-        def connect(*args: object, **options: object) -> sqlite3.Connection:
-            db = real_connect(*args, **options)
-            db.set_trace_callback(step)
-            return db
-
-        real_connect = sqlite3.connect
-        sqlite3.connect = connect
-        act(room, step)
-
-    sweep(directory, run)
+    sweep(directory, at_statements)
 
 
 def kill_at_writes(directory: Path) -> None:
@@ -234,7 +241,7 @@ def sync_before_compute(directory: Path) -> None:
         leave(directory / "unsynced", f"compute {shim.unsynced()}")
         return draw()
 
-    Ledger(directory / "ledger.db").release("visits", PARAMETERS, EPSILON, compute)
+    release(Ledger(directory / "ledger.db"), "visits", PARAMETERS, EPSILON, compute)
     leave(directory / "unsynced", f"return {shim.unsynced()}")
 
 
@@ -250,8 +257,7 @@ def together(jobs: list[Callable[[], None]]) -> None:
     children = [fork(lambda job=job: wait_and(job)) for job in jobs]
     os.close(shot)
     os.close(trigger)
-    if [child for child in children if was_killed(child)]:
-        sys.exit("a process was killed")
+    join(children)
 
 
 def spend(directory: Path) -> None:
@@ -260,7 +266,7 @@ def spend(directory: Path) -> None:
     def job(number: int) -> None:
         ledger = Ledger(directory / "ledger.db")
         try:
-            ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+            release(ledger, "visits", PARAMETERS, EPSILON, draw, request_id=str(number))
             leave(directory / "results", "published")
         except LedgerError as error:
             leave(directory / "results", str(error))
@@ -285,13 +291,103 @@ def race(directory: Path) -> None:
         return draw()
 
     def job(number: int) -> None:
-        ledger = Ledger(directory / "ledger.db")
-        drawn = ledger.release("visits", PARAMETERS, EPSILON, compute, request_id=str(number))
+        drawn = release(ledger, "visits", PARAMETERS, EPSILON, compute, request_id=str(number))
         leave(directory / f"published-{number}", str(drawn.estimate))
 
-    Ledger(directory / "ledger.db").create("visits", 1)
+    ledger = ledger_of(directory)
     for number in range(10):
         together([lambda number=number: job(number)] * 8)
+
+
+def ledger_of(directory: Path) -> Ledger:
+    """A ledger in a folder of its own; whoever waits for another process leaves a line."""
+    (directory / "room").mkdir()
+    ledger = Ledger(directory / "room" / "ledger.db")
+    ledger.create("visits", 1)
+    waiting = logging.Handler()
+    waiting.emit = lambda record: leave(directory / "waited", record.getMessage())
+    logging.getLogger("dpdistinct").addHandler(waiting)
+    logging.getLogger("dpdistinct").setLevel(logging.INFO)
+    return ledger
+
+
+def wait_for(file: Path, lines: int) -> None:
+    while not file.exists() or file.read_text().count("\n") < lines:
+        time.sleep(0.005)
+
+
+def claimed(directory: Path, first: Callable[[], None]) -> tuple[int, list[int]]:
+    """A process that calls `first` between its claim and its answer, and three that wait for it."""
+
+    def ask(act: Callable[[], None]) -> None:
+        def compute() -> Release:
+            leave(directory / "began", "compute")
+            act()
+            return draw()
+
+        drawn = release(ledger, "visits", PARAMETERS, EPSILON, compute)
+        leave(directory / "published", str(drawn.estimate))
+
+    ledger = ledger_of(directory)
+    claimant = fork(lambda: ask(first))
+    wait_for(directory / "began", 1)
+    others = [fork(lambda: ask(lambda: None)) for _ in range(3)]
+    wait_for(directory / "waited", 3)
+    return claimant, others
+
+
+def end(claimant: int, others: list[int]) -> None:
+    os.kill(claimant, signal.SIGKILL)
+    assert was_killed(claimant)
+    join(others)
+
+
+def killed(directory: Path) -> None:
+    end(*claimed(directory, signal.pause))
+
+
+def killed_with_a_child(directory: Path) -> None:
+    """The child of a claimant lives on, and has no part in the claim."""
+
+    def leave_a_child() -> None:
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        leave(directory / "child", str(child))
+        signal.pause()
+
+    family = claimed(directory, leave_a_child)
+    wait_for(directory / "child", 1)
+    end(*family)
+    os.kill(int((directory / "child").read_text()), signal.SIGKILL)
+
+
+def stop_myself() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def stopped_and_killed(directory: Path) -> None:
+    end(*claimed(directory, stop_myself))
+
+
+def stopped(directory: Path) -> None:
+    claimant, others = claimed(directory, stop_myself)
+    time.sleep(1)
+    shutil.copy(directory / "began", directory / "while stopped")
+    os.kill(claimant, signal.SIGCONT)
+    join([claimant, *others])
+
+
+def kill_beside(directory: Path) -> None:
+    """Die at every statement, while another process asks the same. Who comes first is left to chance."""
+    for steps in range(1, 61):
+        room = directory / f"ready-{steps}"
+        room.mkdir()
+        ready(room)
+        dying = fork(lambda: at_statements(steps, room, ask))  # noqa: B023
+        beside = fork(lambda: ask(room, lambda: None))  # noqa: B023
+        was_killed(dying)
+        assert not was_killed(beside)
 
 
 def chaos(directory: Path) -> None:
@@ -309,7 +405,7 @@ def chaos(directory: Path) -> None:
                 return draw()
 
             try:
-                drawn = ledger.release("visits", PARAMETERS, EPSILON, compute, request_id=str(number))
+                drawn = release(ledger, "visits", PARAMETERS, EPSILON, compute, request_id=str(number))
                 leave(directory / f"published-{number}", str(drawn.estimate))
             except LedgerError as error:
                 leave(directory / "refused", str(error))
@@ -348,11 +444,11 @@ def share(directory: Path) -> None:
         room.chmod(mode)
     ledger = Ledger(team / "ledger.db")
 
-    def release(who: int, number: int) -> None:
+    def paid_by(who: int, number: int) -> None:
         become(who, [GROUP])
         if who == ANN:
             shim.arm(number, 0)
-        ledger.release("visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+        release(ledger, "visits", PARAMETERS, EPSILON, draw, request_id=str(number))
 
     def create() -> None:
         become(ANN, [GROUP])
@@ -368,20 +464,23 @@ def share(directory: Path) -> None:
 
     was_killed(fork(create))
     for number in range(1, 1000):
-        alive = not was_killed(fork(lambda: release(ANN, number)))  # noqa: B023
+        alive = not was_killed(fork(lambda: paid_by(ANN, number)))  # noqa: B023
         for journal in team.glob("*-journal"):
             found = journal.stat()
             leave(
                 left / "journals",
                 f"{found.st_uid} {found.st_gid} {found.st_mode & 0o777:o} {found.st_size > 0}",
             )
-        if was_killed(fork(lambda: release(BOB, number))) or alive:  # noqa: B023
+        if was_killed(fork(lambda: paid_by(BOB, number))) or alive:  # noqa: B023
             break
     leave(left / "requests", str(number))
     was_killed(fork(look))
 
 
-ACTIONS = (kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos, share)
+ACTIONS = (
+    *(kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos, share),
+    *(killed, killed_with_a_child, stopped_and_killed, stopped, kill_beside),
+)
 
 if __name__ == "__main__":
     action, directory = sys.argv[1:]

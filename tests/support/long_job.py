@@ -67,7 +67,9 @@ def read_text(place: Any) -> None:
 
     class Stream:
         def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-            return _core.text_keys([(place, 0, b"\n", [])], (b",", b"", True), [(b"p", 0)], [(b"e", 1)], 2)
+            return _core.text_keys(
+                [(place, 0, b"\n", [])], (b",", b"", True, False), [(b"p", 0)], [(b"e", 1)], 2
+            )
 
     Contributions.from_keys(Stream())
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 Row = tuple[str | None, ...]
+MARK = b"\xef\xbb\xbf"
 
 
 def text_of(data: bytes) -> str:
@@ -21,18 +22,20 @@ def csv_rows(
     longest_row: int,
     comment: bytes = b"",
     quotes: bool = True,
+    marks: bool = False,
     left_out: dict[str, int] | None = None,
 ) -> list[list[str | None]]:
     """All fields of all rows that are not left out, without a header.
 
-    No delimiter: runs of spaces and tabs. left_out: how many rows were, by reason.
+    No delimiter: runs of spaces and tabs. marks: those at the beginning of a row do not count.
+    left_out: how many rows were, by reason.
     """
     rows = []
     left_out = {} if left_out is None else left_out
     fields: list[bytes | None] = []
     field, row = b"", b""
     state = "start"  # of a field; or plain, quoted, closing (a quote inside quotes was the last byte)
-    was_quoted = False
+    was_quoted = unclear = False
 
     def end_field() -> None:
         nonlocal field, state, was_quoted
@@ -40,7 +43,7 @@ def csv_rows(
         field, state, was_quoted = b"", "start", False
 
     def end_row() -> None:
-        nonlocal field, row
+        nonlocal field, row, unclear
         if row_end == b"\r\n" and row.endswith(b"\r"):
             field = field[:-1]  # it was the last byte of the last field
         last = delimiter or field or was_quoted  # spaces at the end of a row begin no field
@@ -55,19 +58,27 @@ def csv_rows(
             reason = "empty"
         elif comment and begin.startswith(comment):
             reason = "comments"
+        elif unclear:
+            reason = "unclear"
         else:
             reason = ""
             rows.append([None if f is None else text_of(f) for f in fields])
         left_out[reason] = left_out.get(reason, 0) + 1
         fields.clear()
-        row = b""
+        row, unclear = b"", False
 
     skip = 0  # bytes of a delimiter that was seen
+    of_marks = 0
     for i in range(len(data)):
         byte = data[i : i + 1]
         if skip:
             skip -= 1
             row += byte
+            continue
+        if marks and not row and not of_marks and data.startswith(MARK, i):
+            of_marks = len(MARK)
+        if of_marks:
+            of_marks -= 1
             continue
         outside = state != "quoted"
         if outside and byte == row_end[-1:]:
@@ -79,7 +90,11 @@ def csv_rows(
                 end_field()
         elif outside and delimiter and data.startswith(delimiter, i):
             end_field()
-            skip = len(delimiter) - 1
+            last = i
+            for j in range(i + 1, len(data)):
+                if j < last + len(delimiter) and data.startswith(delimiter, j):
+                    last, unclear = j, True  # it overlaps with the one before
+            skip = last - i + len(delimiter) - 1
         elif byte == b'"' and state == "start" and quotes:
             state, was_quoted = "quoted", True
         elif byte == b'"' and state == "quoted":

@@ -21,7 +21,6 @@ import pytest
 from typer.testing import CliRunner
 
 import asked
-import dpdistinct
 import naive_text
 from asked import check
 from dpdistinct import ColumnError, FileError, ParameterError
@@ -114,6 +113,7 @@ def test_what_is_left_out_is_what_the_reader_leaves_out(seed: int, tmp_path: Pat
     assert found.left_out["empty lines"] == reasons.get("empty", 0)
     assert found.left_out["comment lines"] == reasons.get("comments", 0)
     assert found.left_out["a quote left open to the end of the file"] == reasons.get("open_quotes", 0)
+    assert found.left_out["delimiters that overlap"] == reasons.get("unclear", 0)
     assert found.left_out["too few fields"] == few
     kept = found.rows - sum(found.left_out.values())
     assert kept == sum(len(row) > 1 and None not in row[:2] for row in fields)
@@ -320,7 +320,7 @@ def test_every_kind_of_table_is_checked(kind: str, tmp_path: Path) -> None:
         written = found.command.removeprefix("dpdistinct.")
         data = TABLES[kind](tmp_path)
         assert ast.parse(written)
-        assert eval(written, {"count_distinct": dpdistinct.count_distinct, "data": data}).element == "element"
+        assert eval(written, {"count_distinct": asked.count_distinct, "data": data}).element == "element"
     without = check(TABLES[kind](tmp_path))
     assert (without.rows, without.people, list(without.columns)) == (4, None, ["person", "element"])
 

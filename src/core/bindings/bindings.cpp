@@ -184,19 +184,21 @@ Counts basis_of(const Graph& graph, std::uint32_t bound, std::size_t groups, std
     return to_numpy(std::move(kept));
 }
 
-// The key of a label with dates among its columns: each column is a text, or a day as Arrow counts it.
-std::uint64_t label_key_of(nb::handle parts) {
-    std::uint64_t key = label_salt();
-    for (nb::handle part : parts) {
-        if (nb::isinstance<nb::str>(part)) {
-            const auto text = nb::cast<std::string>(part);
-            key = xxh64(text.data(), text.size(), key);
-        } else {
-            const auto day = nb::cast<std::int32_t>(part);
-            key = xxh64(&day, sizeof day, key);
+// Labels as rows write them: each column is a text, or a day as Arrow counts it.
+std::vector<Label> written_labels(nb::handle labels) {
+    std::vector<Label> result;
+    for (nb::handle label : labels) {
+        Label& written = result.emplace_back();
+        for (nb::handle part : label) {
+            if (nb::isinstance<nb::str>(part)) {
+                written.push_back(nb::cast<std::string>(part));
+            } else {
+                const auto day = nb::cast<std::int32_t>(part);
+                written.emplace_back(reinterpret_cast<const char*>(&day), sizeof day);
+            }
         }
     }
-    return key;
+    return result;
 }
 
 std::array<Counts, 3> balanced_loads_by_group(const Graph& graph, unsigned threads) {
@@ -222,16 +224,15 @@ NB_MODULE(_core, m) {
         "key_stream",
         [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
            const std::vector<int>& groups, const std::vector<Label>& labels, int bits,
-           const std::vector<std::uint64_t>& label_keys, bool utf8, unsigned threads) {
-            GroupKeys by{groups, GroupNumbers(labels, bits, label_keys)};
+           nb::handle written, bool utf8, unsigned threads) {
+            GroupKeys by{groups, GroupNumbers(labels, bits, written_labels(written))};
             return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by), utf8, threads),
                                   "arrow_array_stream");
         },
         "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
-        "labels"_a = std::vector<Label>(), "bits"_a = 0, "label_keys"_a = std::vector<std::uint64_t>(),
+        "labels"_a = std::vector<Label>(), "bits"_a = 0, "written"_a = nb::make_tuple(),
         "utf8"_a = false, "threads"_a = 1);
     m.def("label_key", &label_key, "label"_a);
-    m.def("label_key_of", &label_key_of, "parts"_a);
     m.def(
         "python_stream",
         [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
@@ -241,7 +242,14 @@ NB_MODULE(_core, m) {
         },
         "fields"_a, "next"_a);
     m.def(
-        "stream_fields", [](nb::handle capsule) { return fields_of(open_stream(capsule)); }, "stream"_a.none());
+        "schema_fields",
+        [](nb::handle capsule) {
+            const auto* schema = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_schema"));
+            if (!schema) throw nb::python_error();
+            if (!schema->release) throw StreamFailed();  // moved out already
+            return fields_of(*schema);
+        },
+        "schema"_a.none());
     m.def(
         "stream_schema",
         [](nb::handle capsule) {
@@ -270,6 +278,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("comments", [](const LeftOut& rows) { return rows.comments.load(); })
         .def_prop_ro("too_long", [](const LeftOut& rows) { return rows.too_long.load(); })
         .def_prop_ro("open_quotes", [](const LeftOut& rows) { return rows.open_quotes.load(); })
+        .def_prop_ro("unclear", [](const LeftOut& rows) { return rows.unclear.load(); })
         .def_prop_ro("no_objects", [](const LeftOut& rows) { return rows.no_objects.load(); });
     m.def(
         "text_values",

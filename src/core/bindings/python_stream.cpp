@@ -124,9 +124,7 @@ ArrowArrayStream python_stream(const std::vector<FieldText>& fields, nb::object 
             new PythonStream{fields, std::move(next)}};
 }
 
-nb::list fields_of(ArrowArrayStream& stream) {
-    Released<ArrowSchema> schema;
-    if (stream.get_schema(&stream, &schema) != 0) throw StreamFailed();
+nb::list fields_of(const ArrowSchema& schema) {
     if (schema.format != std::string_view("+s")) throw WrongColumns();
     nb::list fields;
     for (std::int64_t i = 0; i < schema.n_children; ++i) {

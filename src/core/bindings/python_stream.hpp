@@ -20,7 +20,7 @@ struct FieldText {
 ArrowArrayStream python_stream(const std::vector<FieldText>& fields, nanobind::object next);
 
 // Of each column: its name, its format, the format of its dictionary, the name of its extension type
-// and the bytes that describe it; each is empty where there is none. Reads no row.
-nanobind::list fields_of(ArrowArrayStream& stream);
+// and the bytes that describe it; each is empty where there is none.
+nanobind::list fields_of(const ArrowSchema& schema);
 
 }  // namespace dpdistinct

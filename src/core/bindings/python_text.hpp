@@ -70,12 +70,13 @@ class PythonReader {
 };
 
 struct TextArguments {
-    // layout: the bytes of the delimiter, those of the comment prefix, and whether there are quotes; or None.
+    // layout: the bytes of the delimiter, those of the comment prefix, whether there are quotes, and whether marks at
+    // the beginning of a row do not count; or None.
     TextArguments(nb::handle given_sources, nb::handle layout, std::initializer_list<nb::handle> given_columns,
                   unsigned threads, std::size_t block, std::size_t longest_row) {
         if (!layout.is_none()) {
             query.csv = {text(nb::cast<nb::bytes>(layout[0])), text(nb::cast<nb::bytes>(layout[1])),
-                         nb::cast<bool>(layout[2])};
+                         nb::cast<bool>(layout[2]), nb::cast<bool>(layout[3])};
             for (const std::string& word : {query.csv->delimiter, query.csv->comment})
                 if (word.size() > Block::kPadding || word.find_first_of(std::string_view("\"\r\n\0", 4)) != word.npos)
                     wrong("layout");

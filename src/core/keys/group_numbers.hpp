@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +15,7 @@
 
 namespace dpdistinct {
 
-using Label = std::vector<std::string>;  // a text for each column of the group
+using Label = std::vector<std::string>;  // the bytes of each column of the group
 
 // The start of a label's key; its columns are added one after the other.
 inline std::uint64_t label_salt() {
@@ -38,7 +37,7 @@ struct Group {
 
     std::uint64_t label = 0, number = kNone;
     std::uint64_t pair = 0;  // the hash that the element is added to
-    std::string_view first;  // the text of the label's first column
+    std::string_view first;  // the first column of the label, as rows write it
     bool shared = false;     // another label has the same key
 };
 
@@ -48,55 +47,50 @@ class GroupNumbers {
     GroupNumbers() = default;
     GroupNumbers(GroupNumbers&&) = default;
     GroupNumbers& operator=(GroupNumbers&&) = default;
-    // The i-th label has the number i, held by the `bits` low bits of a pair's key. A group is found by the key of
-    // its label, or by those in `keys` if the columns write the labels in another form.
-    GroupNumbers(std::vector<Label> labels, int bits, const std::vector<std::uint64_t>& keys = {})
+    // The i-th label has the number i, held by the `bits` low bits of a pair's key. `written`: the labels as rows
+    // write them, if that is another form: a day as the four bytes of a date.
+    GroupNumbers(const std::vector<Label>& labels, int bits, std::vector<Label> written = {})
         : low_bits_((std::uint64_t{1} << bits) - 1),
           slots_(std::bit_ceil(2 * labels.size() + 2)),
-          labels_(std::move(labels)) {
-        columns_ = labels_.empty() ? 0 : labels_.front().size();
-        for (std::size_t i = 0; i < labels_.size(); ++i) {
-            const std::uint64_t key = keys.empty() ? label_key(labels_[i]) : keys.at(i);
+          written_(written.empty() ? labels : std::move(written)) {
+        columns_ = written_.empty() ? 0 : written_.front().size();
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            const std::uint64_t key = label_key(written_.at(i));
             Group& slot = slots_[place(key)];
-            const Group group{key, i, with_label(salt_hash(1), labels_[i]), labels_[i].at(0)};
+            const Group group{key, i, with_label(salt_hash(1), labels[i]), written_[i].at(0)};
             if (slot.number == Group::kNone) {
                 slot = group;
             } else {
-                if (!slot.shared) by_text_.emplace(labels_[slot.number], slot);
-                by_text_.emplace(labels_[i], group);
+                if (!slot.shared) shared_.emplace(written_[slot.number], slot);
+                shared_.emplace(written_[i], group);
                 slot.shared = true;
             }
         }
     }
 
-    // The group of the label with this key and these texts, or null. Whoever writes rows can make a label with the key
-    // of another one, and must not be taken for it. text(i): what stands in the i-th column, or nothing if the
-    // column holds no text that anybody could have made, but days or listed labels.
-    template <class Text>
-    const Group* find(std::uint64_t key, Text text) const {
+    // The group of the label with this key and these bytes, or null. Anybody can make a label with the key of another
+    // one, in a row or in a list, and it must not be taken for that. bytes(i): what stands in the i-th column.
+    template <class Bytes>
+    const Group* find(std::uint64_t key, Bytes bytes) const {
         const Group& slot = slots_[place(key)];
         if (slot.number == Group::kNone) return nullptr;
-        if (slot.shared) return find_by_text(labels_[slot.number], text);
-        auto differs = [&](std::size_t i, std::string_view listed) {
-            const std::optional<std::string_view> found = text(i);
-            return found && *found != listed;
-        };
-        if (differs(0, slot.first)) return nullptr;
+        if (slot.shared) return find_shared(bytes);
+        if (bytes(0) != slot.first) return nullptr;
         for (std::size_t i = 1; i < columns_; ++i)
-            if (differs(i, labels_[slot.number][i])) return nullptr;
+            if (bytes(i) != std::string_view(written_[slot.number][i])) return nullptr;
         return &slot;
     }
 
     std::uint64_t key(const Group& group, std::uint64_t pair) const { return (pair & ~low_bits_) | group.number; }
 
    private:
-    // The same if several labels have this key. `label`: one of them.
-    template <class Text>
-    const Group* find_by_text(Label label, Text text) const {
-        for (std::size_t i = 0; i < label.size(); ++i)
-            if (const std::optional<std::string_view> found = text(i)) label[i] = *found;
-        const auto group = by_text_.find(label);
-        return group == by_text_.end() ? nullptr : &group->second;
+    // The same if several labels have this key.
+    template <class Bytes>
+    const Group* find_shared(Bytes bytes) const {
+        Label label;
+        for (std::size_t i = 0; i < columns_; ++i) label.emplace_back(bytes(i));
+        const auto group = shared_.find(label);
+        return group == shared_.end() ? nullptr : &group->second;
     }
 
     // The slot of the label, or the free slot where it would be. Fewer than half of the slots are taken.
@@ -109,9 +103,9 @@ class GroupNumbers {
     std::uint64_t low_bits_ = 0;
     std::vector<Group> slots_ = std::vector<Group>(2);
     std::uint64_t multiplier_ = secret_multiplier();
-    std::vector<Label> labels_;  // slots point into it
-    std::size_t columns_ = 0;    // of each label
-    std::map<Label, Group> by_text_;  // those that share a key; no hash: nobody can make it slow
+    std::vector<Label> written_;  // slots point into it
+    std::size_t columns_ = 0;     // of each label
+    std::map<Label, Group> shared_;  // those that share a key; no hash: nobody can make it slow
 };
 
 }  // namespace dpdistinct

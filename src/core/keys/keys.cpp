@@ -11,7 +11,6 @@
 #include "keys/group_numbers.hpp"
 #include "keys/key_batch.hpp"
 #include "arrow/pipeline.hpp"
-#include "base/utf8.hpp"
 #include "keys/values.hpp"
 
 namespace dpdistinct {
@@ -40,6 +39,8 @@ class Hasher {
         add(columns_[0], people);
         add(columns_[1], elements);
         add(labels_, labels);
+        for (const auto& [i, column] : labels_)
+            if (!column.has_bytes()) throw WrongColumns();
     }
 
     Keys keys(const Slice& slice, const GroupNumbers& groups) {
@@ -87,12 +88,8 @@ class Hasher {
     // The group of each row; null if it is not listed.
     void find_groups(const GroupNumbers& groups) {
         for (std::size_t i = 0; i < found_.size(); ++i) {
-            auto text = [&](std::size_t place) -> std::optional<std::string_view> {
-                const Values& column = labels_[place].second;
-                if (!column.has_text()) return std::nullopt;
-                return as_utf8(column.text(i), mended_);
-            };
-            found_[i] = complete_[i] ? groups.find(label_keys_[i], text) : nullptr;
+            auto bytes = [&](std::size_t place) { return labels_[place].second.hashed_bytes(i); };
+            found_[i] = complete_[i] ? groups.find(label_keys_[i], bytes) : nullptr;
         }
     }
 
@@ -102,7 +99,7 @@ class Hasher {
         const auto group_of = [&](std::int64_t meaning) -> const Group* {
             std::uint64_t key = label_salt();
             if (!labels.add_meaning(meaning, key)) return nullptr;
-            return groups.find(key, [](std::size_t) -> std::optional<std::string_view> { return std::nullopt; });
+            return groups.find(key, [&](std::size_t) { return labels.bytes_of_meaning(meaning); });
         };
         for (std::size_t i = 0; i < found_.size(); ++i) {
             const std::int64_t meaning = labels.meaning(i);
@@ -124,7 +121,6 @@ class Hasher {
     std::vector<std::uint8_t> complete_;
     Hashes label_keys_;
     std::vector<const Group*> found_;
-    std::string mended_;
 };
 
 // Cuts batches of values into slices, and hashes each.

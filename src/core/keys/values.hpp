@@ -45,6 +45,7 @@ class Values {
     // need not be looked at once more.
     explicit Values(const ArrowSchema& schema, bool utf8 = false) {
         const std::string_view format = schema.format;
+        mends_ = !utf8 && (format == "u" || format == "U" || format == "vu");
         if (schema.dictionary) {
             meant_ = std::make_unique<Values>(*schema.dictionary, utf8);
             if (meant_->meant_) throw WrongColumns();
@@ -67,6 +68,7 @@ class Values {
             hash_ = &Values::fixed<std::int64_t>;
         } else if (format == "tdD") {
             hash_ = &Values::fixed<std::int32_t>;
+            bytes_ = &Values::day_at;
         } else if (format == "tdm") {
             hash_ = &Values::date_of_milliseconds;
         } else if (format == "tts" || format == "ttm") {
@@ -77,13 +79,13 @@ class Values {
             hash_ = &Values::time<std::int64_t>;
         } else if (format == "u" || format == "z") {
             hash_ = format == "u" && !utf8 ? &Values::bytes<std::int32_t, true> : &Values::bytes<std::int32_t, false>;
-            text_ = &Values::bytes_at<std::int32_t>;
+            bytes_ = &Values::bytes_at<std::int32_t>;
         } else if (format == "U" || format == "Z") {
             hash_ = format == "U" && !utf8 ? &Values::bytes<std::int64_t, true> : &Values::bytes<std::int64_t, false>;
-            text_ = &Values::bytes_at<std::int64_t>;
+            bytes_ = &Values::bytes_at<std::int64_t>;
         } else if (format == "vu" || format == "vz") {
             hash_ = format == "vu" && !utf8 ? &Values::view<true> : &Values::view<false>;
-            text_ = &Values::view_at;
+            bytes_ = &Values::view_at;
         } else if (format.starts_with("w:")) {
             std::from_chars(format.data() + 2, format.data() + format.size(), width_);
             if (width_ < 0) throw WrongColumns();
@@ -141,13 +143,16 @@ class Values {
         return there != 0;
     }
 
-    // Whether this is a column of text, and no dictionary.
-    bool has_text() const { return text_ != nullptr; }
+    // Whether values can be compared by their bytes: text, dates, and dictionaries of these.
+    bool has_bytes() const { return meant_ ? meant_->has_bytes() : bytes_ != nullptr; }
 
-    // The text of one of the rows that add_to() has just seen; it must have one.
-    std::string_view text(std::size_t row) const {
-        return (this->*text_)(start_ + static_cast<std::int64_t>(row));
+    // The bytes that were hashed of one of the rows that add_to() has just seen, or of a value of the dictionary. It
+    // must not be NULL. They are valid until the next call.
+    std::string_view hashed_bytes(std::size_t row) {
+        const std::int64_t at = start_ + static_cast<std::int64_t>(row);
+        return meant_ ? bytes_of_meaning(index(at)) : hashed_bytes_at(at);
     }
+    std::string_view bytes_of_meaning(std::int64_t index) { return meant_->hashed_bytes_at(meant_first_ + index); }
 
    private:
     void open(const ArrowArray& column) {
@@ -194,7 +199,7 @@ class Values {
 
     using Hash = void (Values::*)(const HashedRows&);
     using ReadInteger = std::int64_t (Values::*)(std::int64_t) const;
-    using ReadText = std::string_view (Values::*)(std::int64_t) const;
+    using ReadBytes = std::string_view (Values::*)(std::int64_t) const;
 
     template <class T>
     std::int64_t widened(std::int64_t at) const {
@@ -308,6 +313,16 @@ class Values {
         each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_bytes<is_text>(view_at(at), seed); });
     }
 
+    std::string_view day_at(std::int64_t at) const {
+        constexpr std::size_t kSize = sizeof(std::int32_t);
+        return {static_cast<const char*>(buffers_[1]) + at * std::int64_t{kSize}, kSize};
+    }
+
+    std::string_view hashed_bytes_at(std::int64_t at) {
+        const std::string_view value = (this->*bytes_)(at);
+        return mends_ ? as_utf8(value, mended_) : value;
+    }
+
     const unsigned char* fixed_at(std::int64_t at) const {
         return static_cast<const unsigned char*>(buffers_[1]) + at * width_;
     }
@@ -394,11 +409,12 @@ class Values {
     const std::uint8_t* valid_ = nullptr;
     std::int64_t start_ = 0;
     ReadInteger read_integer_ = nullptr;
-    ReadText text_ = nullptr;          // of columns of text and bytes
+    ReadBytes bytes_ = nullptr;        // of columns of text, bytes and dates
     std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
     int width_ = -1;                   // of a type of bytes with a fixed length
     int words_ = 0;                    // of a decimal
-    std::string mended_;               // text that was not UTF-8
+    bool mends_ = false;               // whether text may be no UTF-8
+    std::string mended_;               // such a text, as it counts
     // A value of a dictionary, hashed: the hash that it was added to, and the result.
     struct Meaning {
         enum State : std::uint8_t { kUnknown, kNull, kValue };

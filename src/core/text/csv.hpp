@@ -5,6 +5,10 @@
 // without quotes is NULL, and so is a field that a short row does not have. An empty line is not a row, and a
 // row that begins with the comment prefix is left out. Quotes count in a comment as in any row. Otherwise one
 // person could end a comment early and so write rows in the name of others.
+//
+// A row in which delimiters overlap is left out: where "::" separates, "a:::b" may be "a:" and "b", or "a" and ":b".
+// Without a header, byte order marks at the beginning of a row do not count. So it does not matter whether the first
+// row of a file begins with one because the file does, or because somebody's value does.
 #pragma once
 
 #include <algorithm>
@@ -72,10 +76,10 @@ class CsvRows {
     void each_quoted(std::string_view rows, Row& row) {
         const char* const end = rows.data() + rows.size();
         for (const char* at = rows.data(); at != end; ++at) {
-            const char* const begin = at;
+            const char* const begin = at = row_begin(at);
             Wanted next = wanted_.begin();
             int place = 0;
-            for (;; ++place, at += kind == Delimiter::kBytes ? layout_.delimiter.size() : 1) {
+            for (;; ++place, at = behind_delimiter<kind>(at)) {
                 if (kind == Delimiter::kSpaces) at = behind_spaces(at);
                 const char* const field = at;
                 const Raw raw = next_field<kind>(at, end);
@@ -92,18 +96,23 @@ class CsvRows {
     // For blocks without quotes: looks for delimiters and row ends only, 64 bytes at a time.
     template <Delimiter kind, class Row>
     void each_plain(std::string_view rows, Row& row) {
-        const char *begin = rows.data(), *field = begin;  // of the row, of the field
-        const char* const end = begin + rows.size();
+        const char *begin = row_begin(rows.data()), *field = begin;  // of the row, of the field
+        const char* const end = rows.data() + rows.size();
         Wanted next = wanted_.begin();
         int place = 0;
-        for (const char* some = begin; some < end; some += 64) {
+        for (const char* some = rows.data(); some < end; some += 64) {
             std::uint64_t found = borders<kind>(some);
             if (end - some < 64) found &= (std::uint64_t{1} << (end - some)) - 1;
             for (; found; found &= found - 1, ++place) {
                 const char* const at = some + std::countr_zero(found);
                 const bool ends = *at == source_->row_end;
-                if (kind == Delimiter::kBytes && !ends && (at < field || !is_delimiter(at))) {
+                if (kind == Delimiter::kBytes && !ends && !is_delimiter(at)) {
                     --place;  // not a delimiter after all
+                    continue;
+                }
+                if (kind == Delimiter::kBytes && !ends && at < field) {
+                    field = at + layout_.delimiter.size(), --place;  // it overlaps with the one before
+                    unclear_ = true;
                     continue;
                 }
                 if (kind == Delimiter::kSpaces && !ends && at == field) {
@@ -116,7 +125,7 @@ class CsvRows {
                 field = at + (kind == Delimiter::kBytes && !ends ? layout_.delimiter.size() : 1);
                 if (!ends) continue;
                 end_row<kind>({begin, at}, next, place + last, row);
-                begin = field;
+                begin = field = row_begin(field);
                 next = wanted_.begin();
                 place = -1;
             }
@@ -134,8 +143,28 @@ class CsvRows {
             bytes.remove_prefix(std::min(static_cast<std::size_t>(behind_spaces(bytes.data()) - bytes.data()), size));
         const bool empty = bytes.empty() || (source_->drop_return && bytes == "\r");
         const bool comment = unusual_ && !layout_.comment.empty() && bytes.starts_with(layout_.comment);
-        if (!empty && !comment && size <= longest_row_) return row(std::as_const(fields_));
-        if (left_out_) ++(size > longest_row_ ? left_out_->too_long : empty ? left_out_->empty : left_out_->comments);
+        const bool unclear = kind == Delimiter::kBytes && std::exchange(unclear_, false);
+        if (!empty && !comment && !unclear && size <= longest_row_) return row(std::as_const(fields_));
+        if (left_out_)
+            ++(size > longest_row_ ? left_out_->too_long
+               : empty             ? left_out_->empty
+               : comment           ? left_out_->comments
+                                   : left_out_->unclear);
+    }
+
+    const char* row_begin(const char* at) const { return layout_.marks ? behind_marks(at) : at; }
+
+    // Behind the delimiter at `at`, and behind all that overlap with it.
+    template <Delimiter kind>
+    const char* behind_delimiter(const char* at) {
+        if (kind != Delimiter::kBytes) return at + 1;
+        const char* end = at + layout_.delimiter.size();
+        for (++at; at < end; ++at)
+            if (is_delimiter(at)) {
+                end = at + layout_.delimiter.size();
+                unclear_ = true;
+            }
+        return end;
     }
 
     // Cannot run past the row: its last byte, the row end, is neither space nor tab.
@@ -242,6 +271,7 @@ class CsvRows {
     bool unusual_;                                     // whether rows need the tests for counted_ and comments
     std::vector<std::string> scratch_;
     std::vector<Field> fields_;
+    bool unclear_ = false;            // whether delimiters overlap in the current row
     const Source* source_ = nullptr;  // of the current block
     bool utf8_ = false;               // whether the current block is all UTF-8; then so is each field, cut at whole characters
 };

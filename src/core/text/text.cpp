@@ -72,6 +72,7 @@ void Cutter::cut(Block& block) {
     // tail_ is empty while bytes are skipped.
     const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, size));
     to_skip_ -= skipped;
+    begin_ = skipped;
 
     block.quotes = tail_quotes_;
     scan(data, std::max(tail_.size(), skipped), size);
@@ -83,8 +84,11 @@ void Cutter::cut(Block& block) {
         if (left_out_) left_out_->too_long += !too_long_;
     }
     block.end = last_end_ == kNone ? block.begin : last_end_ + 1;
+    std::string_view tail(data + block.end, size - block.end);
+    if (marks_)
+        while (tail.starts_with(kMark)) tail.remove_prefix(kMark.size());
     if (last) {  // the end of the file also ends the last row, unless that is inside quotes
-        const bool begun = block.end < size, open = quoted_ && !after_quote_;
+        const bool begun = !tail.empty(), open = quoted_ && !after_quote_;
         if (begun && !open) {
             data[size] = source.row_end;
             block.end = size + 1;
@@ -97,7 +101,7 @@ void Cutter::cut(Block& block) {
         begin_source();
         return;
     }
-    tail_.assign(data + block.end, size - block.end);
+    tail_ = tail;
     tail_quotes_ = tail_quotes_ && !tail_.empty();
     if (tail_.size() > longest_row_) {
         too_long_ = true;
@@ -131,6 +135,7 @@ void Cutter::scan(const char* data, std::size_t from, std::size_t size) {
             const char before = quote == data + from ? previous_ : quote[-1];
             quoted_ = is_long_ ? match_.at_field()
                                : before == delimiters_[0] || before == delimiters_[1] || before == row_end;
+            if (marks_ && !quoted_) quoted_ = only_marks_before(data, quote);
             at = quote + 1;
             if (is_long_ && !quoted_) match_.pass(quote, at);
         } else {
@@ -150,6 +155,15 @@ void Cutter::scan(const char* data, std::size_t from, std::size_t size) {
 void Cutter::leave_quotes() {
     quoted_ = false;
     match_.close_quotes();
+}
+
+// Whether nothing but byte order marks stands before this place in its row. The row lies in `data` from its beginning on,
+// unless it is too long.
+bool Cutter::only_marks_before(const char* data, const char* at) const {
+    const char* const first = data + begin_;
+    const auto size = static_cast<std::ptrdiff_t>(kMark.size());
+    while (at - first >= size && std::string_view(at - size, kMark.size()) == kMark) at -= size;
+    return at == first ? !too_long_ : at[-1] == sources_[current_].row_end;
 }
 
 // [at, to) lies outside of quotes. Only its last row matters for what follows.

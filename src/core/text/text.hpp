@@ -57,11 +57,20 @@ inline const char* find(const char* at, const char* end, char byte) {
     return found ? static_cast<const char*>(found) : end;
 }
 
+inline constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark of UTF-8, U+FEFF
+
+// Behind all marks that stand here. May compare bytes beyond the row; Block::kPadding makes that safe.
+inline const char* behind_marks(const char* at) {
+    while (std::memcmp(at, kMark.data(), kMark.size()) == 0) at += kMark.size();
+    return at;
+}
+
 // The layout of a CSV file. It is never guessed from rows.
 struct CsvLayout {
     std::string delimiter;  // if empty: runs of spaces and tabs, which may also begin and end a row
     std::string comment;    // rows that begin with this are left out; if empty, there are no comments
     bool quotes = true;     // if false, quotes are ordinary bytes
+    bool marks = false;     // byte order marks at the beginning of a row do not count
 
     bool spaces() const { return delimiter.empty(); }
     bool is_long() const { return delimiter.size() > 1; }
@@ -69,10 +78,11 @@ struct CsvLayout {
 
 // How many rows were left out, by reason. Only `check` asks for this.
 struct LeftOut {
-    std::atomic<std::uint64_t> empty = 0, comments = 0, too_long = 0, open_quotes = 0, no_objects = 0;
+    std::atomic<std::uint64_t> empty = 0, comments = 0, too_long = 0, open_quotes = 0, unclear = 0,
+                               no_objects = 0;
 };
 
-// Finds a delimiter of several bytes, from left to right, a byte at a time: ":::" begins with the delimiter "::".
+// Finds a delimiter of several bytes, a byte at a time, also where it overlaps with itself: "::" ends twice in ":::".
 class DelimiterMatch {
    public:
     explicit DelimiterMatch(std::string_view delimiter) {
@@ -88,7 +98,6 @@ class DelimiterMatch {
         for (; at < end; ++at) {
             begun_ = (begun_ << 1 | 1) & places_[static_cast<unsigned char>(*at)];
             at_field_ = (begun_ & last_) != 0;
-            if (at_field_) begun_ = 0;
         }
     }
 
@@ -121,6 +130,7 @@ class Cutter {
         : sources_(std::move(sources)),
           quotes_(csv && csv->quotes),
           is_long_(csv && csv->is_long()),
+          marks_(csv && csv->marks),
           delimiters_{' ', '\t'},
           match_(is_long_ ? csv->delimiter : ""),
           block_(block),
@@ -142,12 +152,14 @@ class Cutter {
     void note_row_ends(const char* data, std::size_t from, std::size_t to);
     void leave_quotes();
     void match_up_to(const char* data, const char* at, const char* to);
+    bool only_marks_before(const char* data, const char* at) const;
 
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
     std::vector<Source> sources_;
     bool quotes_;                     // whether quotes matter
     bool is_long_;                    // the delimiter has several bytes
+    bool marks_;                      // marks at the beginning of a row do not count
     std::array<char, 2> delimiters_;  // the delimiters of one byte, unless is_long_
     DelimiterMatch match_;            // if is_long_
     std::size_t block_, longest_row_;
@@ -156,6 +168,7 @@ class Cutter {
 
     // Of the current source, after the bytes read so far:
     std::uint64_t to_skip_ = 0;
+    std::size_t begin_ = 0;        // where its first row begins among the bytes at hand
     std::string tail_;             // the bytes so far of a row that has not ended
     bool tail_quotes_ = false;     // whether there may be quotes in it
     bool quoted_ = false;          // inside quotes

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpdistinct.cost import Number
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.mechanisms.joint import STEPS, joint_margin
 from dpdistinct.mechanisms.margins import GROUP_SHARE, TOGETHER, group_margin, total_margin
 from dpdistinct.mechanisms.noise import laplace_margin, noise_scale
 from dpdistinct.question.group_lists import MAX_GROUPS
-from dpdistinct.question.parameters import MAX_BOUND, Number, check_parameters
+from dpdistinct.question.parameters import MAX_BOUND, check_parameters
 
 BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,27 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import dpdistinct
-from dpdistinct.cli.options import Data, GroupsFile, Json, Options, command, on_terminal
+from dpdistinct.cli.options import (
+    SETTINGS_FILE,
+    Data,
+    GroupsFile,
+    Json,
+    Options,
+    command,
+    decided,
+    on_terminal,
+)
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import say, terminal_width
+from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger.account import Stored
+    from dpdistinct.asking import Answered
 
 EXAMPLES = (
     "count visits.csv --person user_id --element url",
@@ -52,7 +63,7 @@ def count(data: Data, options: Options, groups_file: GroupsFile = None, as_json:
         question = question_of(options, groups_file)
         payment = Payment.of(options)
         answered = ask(data, question, Reading.of(options), Machine.of(options), payment, progress=progress)
-    _print(answered.release, answered.paid, payment, as_json)
+    _print(answered, payment, as_json)
 
 
 def question_of(options: Options, groups_file: Path | None) -> Question:
@@ -98,26 +109,35 @@ def _list(text: str) -> str | list[str]:
         ) from None
 
 
-def _print(release: Any, paid: Stored | None, payment: Payment, as_json: bool) -> None:
+def _print(answered: Answered, payment: Payment, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
+    release: Any = answered.release
+    paid = answered.paid
     warning = epsilon_warning(Fraction(repr(release.epsilon)))
     if as_json:
         fields: Options = release.to_dict() | {"sentence": release.sentence()}
         fields |= {"warning": warning} if warning else {}
         fields |= {"version": dpdistinct.__version__}
+        if decided:
+            fields |= {"settings": {"file": os.path.expanduser(SETTINGS_FILE)} | decided}
         if paid is not None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
-            fields |= {"stored": paid.stored, "left": paid.left.to_dict()}
+            fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
-        typer.echo(json.dumps(fields))
+        text = json.dumps(fields)
+        heed()  # after a signal nothing is published
+        typer.echo(text)
         return
-    if release.kind == "grouped":
-        typer.echo(f"{release.table(terminal_width())}\n")
-    say(release.sentence())
+    table = f"{release.table(terminal_width())}\n" if release.kind == "grouped" else None
+    sentence = release.sentence()
+    heed()
+    if table is not None:
+        typer.echo(table)
+    say(sentence)
     if warning:
         say(f"dpdistinct: warning: {warning}", err=True)
     if paid is not None:
         from dpdistinct.asking import minute_of
 
         spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
-        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left", err=True)
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)

@@ -13,10 +13,13 @@ from dpdistinct.question.option import options_of
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.show.terminal import say
+from dpdistinct.stopping import heed
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
 INSIDE = "something went wrong inside; nothing was published"
 FULL = "the answer could not be written: the disk is full; free some space and ask again"
+CLOSED = "the answer could not be written: standard output is closed; nothing was read"
+GONE = "the working folder is not there any more; go to another one and ask again"
 
 
 def status_of(error: DpdistinctError) -> int:
@@ -50,7 +53,8 @@ KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
 
 
 def fail(message: str, status: int) -> NoReturn:
-    """Says it, as JSON where JSON was asked for, and ends."""
+    """Says it, as JSON where JSON was asked for, and ends. What fails after a signal is its doing."""
+    heed()
     line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
     if "--json" in sys.argv:
         print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)

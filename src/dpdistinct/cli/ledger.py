@@ -56,7 +56,7 @@ def create(
 @command(app, examples=("ledger show --ledger budget.db",))
 def show(ledger: LedgerFile, as_json: Json = False) -> None:
     """What each data set has left. Checks the whole file."""
-    from dpdistinct.cost import shown
+    from dpdistinct.cost import shown_amount
     from dpdistinct.ledger.account import Ledger
 
     accounts = Ledger(ledger).show()
@@ -75,8 +75,8 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
     lines = []
     for a in accounts:
         costs = [getattr(a, amount) for amount in amounts]
-        cells = [shown(cost.epsilon) for cost in costs]
-        cells += [shown(cost.delta) for cost in costs] if with_delta else []
+        cells = [shown_amount(cost.epsilon) for cost in costs]
+        cells += [shown_amount(cost.delta) for cost in costs] if with_delta else []
         lines.append((f"{a.dataset} (closed)" if a.closed else a.dataset, *cells, str(a.requests)))
     print_table(("data set", *amounts, *deltas, "requests"), lines)
 

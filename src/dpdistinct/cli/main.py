@@ -16,8 +16,8 @@ import typer
 
 import dpdistinct
 from dpdistinct.cli import check, count, demo, explore, guide, ledger, plan
-from dpdistinct.cli.failure import FAILED, FULL, INSIDE, USAGE, fail, message_of, status_of
-from dpdistinct.cli.options import defaults
+from dpdistinct.cli.failure import CLOSED, FAILED, FULL, GONE, INSIDE, USAGE, fail, message_of, status_of
+from dpdistinct.cli.options import defaults, say_what_decided
 from dpdistinct.errors import DpdistinctError, is_full_disk
 
 app = typer.Typer(
@@ -52,15 +52,28 @@ def _options(
         logging.getLogger("dpdistinct").setLevel(logging.INFO)
 
 
+def _in_a_folder() -> bool:
+    """Whether there is a working folder: somebody may have deleted it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
+
+
 def main() -> None:
     """Run a command; every failure is one line, and a status that tells its kind."""
     arguments = sys.argv[1:]
     if arguments in ([], ["ledger"]):
         arguments.append("--help")
+    if sys.stdout is None:  # as a shell's >&- makes it
+        fail(CLOSED, FAILED)
     try:
         command = typer.main.get_command(app)
         asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
         settings = {} if asks_about_us & set(arguments) else defaults()
+        if not asks_about_us & set(arguments):
+            say_what_decided(settings, arguments)
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         fail(message_of(error), status_of(error))
@@ -80,7 +93,7 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         raise KeyboardInterrupt from None  # __main__ knows by which signal
     except OSError as error:
-        fail(FULL if is_full_disk(error) else INSIDE, FAILED)
+        fail(FULL if is_full_disk(error) else INSIDE if _in_a_folder() else GONE, FAILED)
     except Exception:  # its text or its traceback might quote the data
         fail(INSIDE, FAILED)
     if status == 130:  # what Typer makes of Ctrl-C

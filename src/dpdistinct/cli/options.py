@@ -16,6 +16,7 @@ import typer
 
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.question.option import Option
+from dpdistinct.show.terminal import say
 from dpdistinct.wording import over_lines
 
 Data = Annotated[
@@ -111,15 +112,19 @@ def _epilog(commands: Sequence[str]) -> str:
 SETTINGS = ("ledger", "epsilon", "beta", "memory_limit", "temp_directory", "threads")
 
 
-def defaults() -> dict[str, Any]:
-    """What ./dpdistinct.toml, or else ~/.config/dpdistinct.toml, says instead of the defaults.
+SETTINGS_FILE = "~/.config/dpdistinct.toml"
+decided: dict[str, str] = {}  # the settings of this run that the file decided
 
-    An option on the command line comes first, then an environment variable, then the file.
+
+def defaults() -> dict[str, Any]:
+    """What ~/.config/dpdistinct.toml says instead of the defaults.
+
+    An option on the command line comes first, then an environment variable, then the file. A file of the
+    working folder is not read: whoever wrote it would choose what is spent, and from which budget.
     """
     # By os.path, where a folder that must not be looked into, or a user without a home, is no error.
-    places = ("dpdistinct.toml", os.path.expanduser("~/.config/dpdistinct.toml"))
-    path = next((place for place in places if os.path.isfile(place)), None)
-    if path is None:
+    path = os.path.expanduser(SETTINGS_FILE)
+    if not os.path.isfile(path):
         return {}
     import tomllib
 
@@ -131,6 +136,10 @@ def defaults() -> dict[str, Any]:
     if unknown:
         raise ParameterError(f"{path}: unknown name {shown(unknown[0])}; there are {', '.join(SETTINGS)}")
     texts = {name: str(value) for name, value in found.items()}
+    if "ledger" in texts:
+        texts["ledger"] = os.path.expanduser(texts["ledger"])
+        if not os.path.isabs(texts["ledger"]):  # in each folder it would be another one
+            raise ParameterError(f"{path}: ledger must be a whole path, such as ~/budget.db")
     ledgers = {"ledger": texts["ledger"]} if "ledger" in texts else {}
     commands = ("create", "show", "history", "close", "reopen", "raise")
     reading = {name: value for name, value in texts.items() if name != "ledger"}
@@ -142,6 +151,32 @@ def defaults() -> dict[str, Any]:
         "plan": planning,
         "ledger": dict.fromkeys(commands, ledgers),
     }
+
+
+def say_what_decided(settings: dict[str, Any], arguments: Sequence[str]) -> None:
+    """Which settings the file decided in this run; and that one of the working folder decides nothing.
+
+    With --json the answer of `count` says it.
+    """
+    command, *more = [word for word in arguments if not word.startswith("-")] or [""]
+    found = settings.get(command, {})
+    found = found.get(more[0] if more else "", {}) if command == "ledger" else found
+    given = {word.partition("=")[0] for word in arguments}
+    decided.clear()
+    for name, value in found.items():
+        if f"--{name.replace('_', '-')}" not in given and f"DPDISTINCT_{name.upper()}" not in os.environ:
+            decided[name] = value
+    if "--json" in given:
+        return
+    if decided:
+        said = ", ".join(f"{name} = {value}" for name, value in decided.items())
+        say(f"dpdistinct: {os.path.expanduser(SETTINGS_FILE)} decides: {said}", err=True)
+    if os.path.isfile("dpdistinct.toml"):
+        say(
+            "dpdistinct: ./dpdistinct.toml is not read; put it into ~/.config, or set DPDISTINCT_LEDGER and "
+            "DPDISTINCT_EPSILON",
+            err=True,
+        )
 
 
 @contextmanager

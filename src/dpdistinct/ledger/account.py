@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import logging
 import os
 import sqlite3
 import stat
@@ -16,25 +17,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpdistinct.cost import LONGEST, Cost
+from dpdistinct.cost import LONGEST, Cost, exact
 from dpdistinct.errors import ParameterError
+from dpdistinct.ledger.claim import Claim
 from dpdistinct.ledger.place import check_place
 from dpdistinct.ledger.request import (
-    TOO_DEAR,
     Answer,
     BudgetError,
-    Fields,
     RequestError,
     Stored,
     answer_fields,
-    canonical,
     check_covered,
+    check_same_question,
     check_text,
     is_short,
     new_request,
     stored_answer,
+    with_key,
 )
 from dpdistinct.ledger.rows import (
     Account,
@@ -44,13 +45,10 @@ from dpdistinct.ledger.rows import (
     SeriesRow,
     UnavailableError,
     cost_text,
+    digest,
     read_cost,
 )
 from dpdistinct.ledger.store import make_file, open_book, refusal
-from dpdistinct.question.parameters import exact
-
-if TYPE_CHECKING:
-    from dpdistinct.release import Release
 
 __all__ = [
     "Account",
@@ -65,6 +63,8 @@ __all__ = [
     "UnavailableError",
 ]
 
+log = logging.getLogger("dpdistinct")
+
 CREATE = "create it with: dpdistinct ledger create NAME --budget N --ledger FILE"
 SHARED_FILE = stat.S_IRGRP | stat.S_IWGRP
 SHARED_DIRECTORY = stat.S_ISGID | stat.S_IRWXG  # new files belong to its group
@@ -75,11 +75,10 @@ UNSHARED = SHARED_DIRECTORY | stat.S_ISVTX  # the sticky bit, with which only ow
 class Entry:
     """One event in the history of a data set, at `time` (UTC, ISO 8601).
 
-    The cost is that of a request, the budget for "create" and "raise", and None for other events. What was
-    converted from an older file has no `who`, and its "create" no time.
+    The cost is that of a request, the budget for "create" and "raise", and None for other events.
     """
 
-    event: str  # create, request, close, reopen, raise, convert
+    event: str  # create, request, close, reopen, raise
     time: str
     who: str
     cost: Cost | None
@@ -113,6 +112,11 @@ class Ledger:
             raise ParameterError("the path of a ledger must have no NUL")
         self._path = os.path.abspath(self._name)
 
+    @property
+    def path(self) -> str:
+        """Where it is, from the root."""
+        return self._path
+
     def create(
         self, dataset: str, budget: Any, *, delta: Any = 0, who: str | None = None, share: bool = False
     ) -> None:
@@ -129,7 +133,7 @@ class Ledger:
                 raise LedgerError(f"the ledger {self._name} is not shared; its owner can: chmod 660 FILE")
         except (OSError, ValueError, sqlite3.Error) as error:
             raise refusal(self._name, error) from None
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             if book.account(dataset) is not None:
                 raise LedgerError(
                     f"the data set {dataset!r} has a budget already; "
@@ -144,7 +148,7 @@ class Ledger:
         reason. `close` ends all spending.
         """
         who = _user(who)
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             old = self._account(book, dataset).budget
             new = _budget(budget, old.delta if delta is None else delta)
             if not old <= new or old == new:
@@ -206,101 +210,99 @@ class Ledger:
     ) -> Stored:
         """The one answer to a request: the stored one, or else it is paid for, computed and stored.
 
-        A request is (dataset, question, request_id, series). The question, JSON values or fractions in a
+        A request is (dataset, request_id), or without an id (dataset, question, series); an id that is
+        known with another question or series is refused. The question, JSON values or fractions in a
         canonical form, names all that the answer depends on besides the data. `input` says on what data,
-        and an answer is given out for the input that it was computed from alone: another one is refused.
+        and an answer is given out for the input that it was computed from alone: another one is refused. A
+        "digest" in it, such as that of `files_input`, is stored under a key of the ledger.
         `compute` reads the data, and starts only when the debit is safe on the disk; if it fails or dies,
-        the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one;
-        if a first answer is stored while it runs, it is called again, whatever it has drawn.
+        the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one.
 
         Guarantee: only a stored answer is ever returned, and a request stores one at most. So a request
         that was paid for but not answered needs no second debit when it is asked again: what an earlier
         attempt drew was never published, and what will be published is a single draw with fresh noise,
-        which is what the debit paid for. Two processes that race on one request pay once and draw twice;
-        both return the draw that was stored first, and the other one is forgotten.
+        which is what the debit paid for. Of several processes that ask one request at once, one computes,
+        which is settled before it draws, and the others wait for its answer; if it dies, one of them takes
+        over. The same holds for the first answer of a series.
         """
         asked = new_request(dataset, question, input, cost, request_id, _user(who), series)
-        found = self._debit(asked, cost)
-        for _ in range(2):
-            if found is None:
-                begun = series is not None and self.series(dataset, series) is not None
-                found = self._store(asked, *answer_fields(compute(), cost, series), begun=begun)
-        if found is None:
-            raise LedgerError("compute must use the bound of the series; nothing was published")
-        return found
+        with Claim(self._path) as claim:
+            while True:
+                found = self._debit(asked, cost, claim)
+                if found is None and claim.held:
+                    found = self._store(asked, *answer_fields(compute(), cost, series), claim)
+                elif found is None:
+                    log.info("waiting for another process, which is answering this request")
+                    self._wait(claim)
+                if found is not None:
+                    return found
 
-    def release(
-        self,
-        dataset: str,
-        parameters: Mapping[str, Any],
-        epsilon: Fraction,
-        compute: Callable[[], Release],
-        *,
-        request_id: str = "",
-    ) -> Release:
-        """`pay` for a question in the caller's own words, of data without a name."""
-        from dpdistinct.release import Release
-
-        def drawn() -> Answer:
-            release = compute()
-            if not isinstance(release, Release):
-                raise LedgerError(TOO_DEAR)
-            return Fields("release", release.to_dict())
-
-        canonical("parameters", parameters)
-        cost = Cost(_positive("epsilon", epsilon))
-        paid = self.pay(dataset, parameters, "", cost, drawn, request_id=request_id)
-        try:
-            return Release(**paid.answer)
-        except (TypeError, ValueError):
-            raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
-
-    def _debit(self, asked: EntryRow, cost: Cost) -> Stored | None:
-        """The stored answer, or None when the request is paid for but has no answer yet."""
-        with self._book(write=True, who=asked.who) as book:
+    def _debit(self, asked: EntryRow, cost: Cost, claim: Claim) -> Stored | None:
+        """The stored answer; or None, and then the request is paid for and the claim held, or the claim is
+        another's and nothing has changed.
+        """
+        with self._book(write=True) as book:
             account = self._account(book, asked.dataset)
+            asked = with_key(asked, book.key)
             paid = book.request(str(asked.key))
+            if paid is not None:
+                check_same_question(paid, asked)
             if paid is None:
                 check_covered(account, cost)
-                book.record(asked._replace(time=_now()))
-                return None
-            if paid.cost != asked.cost:
+            elif paid.cost != asked.cost:
                 raise RequestError(
                     "this request was paid for with another epsilon or delta; name them in the question"
                 )
-            if paid.answer is not None:
+            elif paid.answer is not None:
                 return stored_answer(paid, asked, account, stored=True)
-            book.touch()
+            if not self._take(claim, book, asked):
+                return None
+            if paid is None:
+                book.record(asked._replace(time=_now(), claim=claim.token))
+            else:
+                book.write(paid._replace(claim=claim.token))
             return None
 
-    def _store(
-        self, asked: EntryRow, kind: str, answer: str, bound: int | None, *, begun: bool
-    ) -> Stored | None:
-        """Store the answer unless there is one already; then the stored one.
+    def _take(self, claim: Claim, book: Book, asked: EntryRow) -> bool:
+        """Claim the request; or all of its series, before its first answer, since that chooses the bound."""
+        begins = bool(asked.series) and book.series(asked.dataset, str(asked.series)) is None
+        name = digest("series", (asked.dataset, asked.series)) if begins else str(asked.key)
+        return claim.take(name, begins_series=begins)
 
-        None, and nothing is stored, if the series had not begun before the answer was drawn and has now, or
-        has another bound. In the first case whatever the draw is: to keep it if it happens to have the
-        bound of the series, and else to draw again, would tell which of the two it was.
+    def _wait(self, claim: Claim) -> None:
+        try:
+            claim.wait()
+        except OSError as error:
+            raise refusal(self._name, error) from None
+
+    def _store(
+        self, asked: EntryRow, kind: str, answer: str, bound: int | None, claim: Claim
+    ) -> Stored | None:
+        """Store the answer; or None, and nothing is stored, if the claim has passed to somebody else.
+
+        It can only if somebody removed its file. Then the draw is forgotten whatever it is: to keep the
+        one that is ready first would choose between them by their noise.
         """
         with self._book(write=True) as book:
             paid, account = book.request(str(asked.key)), book.account(asked.dataset)
             if paid is None or account is None or paid.cost != asked.cost:
                 raise LedgerError(f"the ledger {self._name} was replaced meanwhile; nothing was published")
-            if paid.answer is not None:
-                return stored_answer(paid, asked, account, stored=True)
-            if bound is not None:
-                first = book.series(asked.dataset, str(asked.series))
-                if first is None:
-                    book.write(SeriesRow(asked.dataset, str(asked.series), bound))
-                elif not begun or first.bound != bound:
-                    return None
-            paid = paid._replace(input=asked.input, kind=kind, answer=answer, answered=_now())
+            asked = with_key(asked, book.key)
+            first = book.series(asked.dataset, str(asked.series)) if asked.series else None
+            if paid.claim != claim.token or (first is not None and claim.begins_series):
+                return None
+            if bound is not None and first is None:
+                book.write(SeriesRow(asked.dataset, str(asked.series), bound))
+            elif first is not None and first.bound != bound:
+                raise LedgerError("compute must use the bound of the series; nothing was published")
+            paid = paid._replace(input=asked.input, kind=kind, answer=answer, answered=_now(), claim=None)
             book.write(paid)
+            claim.give_up()  # while nobody can make a claim: so no answer leaves its file behind
             return stored_answer(paid, asked, account, stored=False)
 
     def _set_closed(self, dataset: str, event: str, who: str | None) -> None:
         who = _user(who)
-        with self._book(write=True, whole=True, who=who) as book:
+        with self._book(write=True, whole=True) as book:
             if self._account(book, dataset).closed == (event == "close"):
                 raise LedgerError(
                     f"the data set {dataset!r} is {'closed' if event == 'close' else 'open'} already"
@@ -308,19 +310,20 @@ class Ledger:
             book.record(EntryRow(0, dataset, event, _now(), who))
 
     @contextmanager
-    def _book(self, *, write: bool = False, whole: bool = False, who: str | None = None) -> Iterator[Book]:
+    def _book(self, *, write: bool = False, whole: bool = False) -> Iterator[Book]:
         """The rows, in a transaction that is dropped on any error."""
         if not os.path.lexists(self._path):
             raise LedgerError(f"there is no ledger at {self._name}; {CREATE}")
         try:
             check_place(self._path, self._name)
-            with open_book(self._path, time=_now(), who=_user(who), write=write, whole=whole) as book:
+            with open_book(self._path, write=write, whole=whole) as book:
                 yield book
         except (sqlite3.Error, UnicodeError, OSError) as error:  # SQLite may quote broken text
             raise refusal(self._name, error) from None
 
     def _make(self, share: bool) -> None:
-        if any(os.path.lexists(self._path + end) for end in ("-journal", "-wal")):
+        journal = any(os.path.lexists(self._path + end) for end in ("-journal", "-wal"))
+        if journal and not os.path.lexists(self._path):  # else another process has just made it
             raise LedgerError(f"the ledger {self._name} is gone but its journal is there; put both back")
         # SQLite makes and removes a journal beside the file, which every member must be able to do.
         if share and os.stat(os.path.dirname(self._path)).st_mode & UNSHARED != SHARED_DIRECTORY:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -17,41 +20,56 @@ LOGS = ("-wal", ".wal")  # what SQLite and DuckDB put beside a file, with rows t
 
 
 def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
-    """The input that is made of these files: their paths, sizes and times, in the order of their names."""
+    """The input that is made of these files: their names and times for people to read, and a digest of all
+    that tells them from others. It holds their sizes, which depend on the rows, so a ledger stores it under
+    a key of its own.
+    """
     named = {os.path.abspath(path) for path in paths}
     logs = {path + end for path in named for end in LOGS}
     written = {log for log in logs if os.path.isfile(log) and os.path.getsize(log) > 0}
-    return {"files": [_file(path) for path in sorted(named | written)]}
+    found = [(path, os.stat(path)) for path in sorted(named | written)]
+    # A folder such as person=7 holds a value, which is not kept, and neither is how many of them there are.
+    times: dict[str, int] = {}
+    for path, status in found:
+        kept = without_values(path)
+        times[kept] = max(times.get(kept, 0), status.st_mtime_ns // 10**9)
+    exact = [(path, status.st_size, status.st_mtime_ns) for path, status in found]
+    return {
+        "files": [{"path": path, "time": _time(seconds)} for path, seconds in times.items()],
+        "digest": hashlib.sha256(json.dumps(exact).encode()).hexdigest(),
+    }
+
+
+def _time(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (OSError, OverflowError, ValueError):  # before the year 1 or after 9999, as a file may say
+        return f"{seconds} s"
+
+
+def keyed(data: Any, key: str) -> Any:
+    """The input with its digest under this key, which nobody can compare with that of a guess without it."""
+    digest = data.get("digest") if isinstance(data, Mapping) else None
+    if not isinstance(digest, str):
+        return data
+    return {**data, "digest": hmac.new(key.encode(), digest.encode(), "sha256").hexdigest()}
 
 
 def describe_input(data: Any) -> str:
-    """The caller's name for it, or the files with size and time. What else was handed in is not shown."""
+    """The caller's name for it, or the files with their times. What else was handed in is not shown."""
     if isinstance(data, str):
         return short(data) or "data without a name"
     files = data.get("files") if isinstance(data, Mapping) else None
     if not isinstance(files, list) or not files:
         return OTHER
     try:
-        names = [f"{file['path']} ({_size(file['bytes'])}, {_minute(file['time'])})" for file in files[:FEW]]
+        names = [f"{file['path']} ({_minute(file['time'])})" for file in files[:FEW]]
     except (KeyError, TypeError, ValueError):
         return OTHER
     return ", ".join(names) + (f" and {len(files) - FEW} more" if len(files) > FEW else "")
 
 
-def _file(path: str) -> dict[str, Any]:
-    """A folder such as person=7 holds a value, which is not kept: size and time tell what has changed."""
-    found = os.stat(path)
-    path = without_values(path)
-    time = datetime.fromtimestamp(found.st_mtime_ns // 1000 / 10**6, UTC)
-    return {"path": path, "bytes": found.st_size, "time": time.isoformat(timespec="microseconds")}
-
-
-def _size(count: int) -> str:
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:d} bytes"
-
-
 def _minute(time: str) -> str:
+    if time.endswith(" s"):
+        return time
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M:%S")

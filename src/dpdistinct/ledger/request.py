@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dpdistinct.cost import LONGEST, Cost, shown
+from dpdistinct.cost import LONGEST, Cost, exact, shown_amount
 from dpdistinct.errors import ParameterError, short
-from dpdistinct.ledger.input import describe_input
+from dpdistinct.ledger.input import describe_input, keyed
 from dpdistinct.ledger.rows import Account, EntryRow, LedgerError, cost_text, request_key
-from dpdistinct.question.parameters import exact
 
 CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda value: str(Fraction(value))
@@ -26,7 +25,9 @@ class BudgetError(LedgerError):
 
 
 class RequestError(LedgerError):
-    """The request is known with another input or cost, the series with other columns. Nothing was spent."""
+    """The request is known with another question, input or cost, the series with other columns. Nothing was
+    spent.
+    """
 
 
 class Answer(Protocol):
@@ -128,6 +129,22 @@ def check_covered(account: Account, cost: Cost) -> None:
         )
 
 
+def with_key(asked: EntryRow, key: str) -> EntryRow:
+    """The request as it is stored in the ledger of this key."""
+    return asked._replace(input=canonical("input", keyed(json.loads(str(asked.input)), key)))
+
+
+def check_same_question(paid: EntryRow, asked: EntryRow) -> None:
+    """A RequestError, with the names of what differs, if a request id is used for another question."""
+    old, new = ({**json.loads(str(row.question)), "series": row.series} for row in (paid, asked))
+    differ = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    if differ:
+        raise RequestError(
+            f"request {short(str(paid.request_id))!r} is known with another "
+            f"{' and another '.join(map(short, differ))}; choose another request id; nothing was spent"
+        )
+
+
 def stored_answer(paid: EntryRow, asked: EntryRow, account: Account, *, stored: bool) -> Stored:
     """The answer of a request, for the input it was computed from and no other."""
     if paid.input != asked.input:
@@ -174,5 +191,5 @@ def _within(claim: Any, paid: Fraction) -> bool:
 
 
 def _shown(amount: Cost, pure: bool) -> str:
-    epsilon = shown(amount.epsilon)
-    return epsilon if pure else f"epsilon {epsilon}, delta {shown(amount.delta)}"
+    epsilon = shown_amount(amount.epsilon)
+    return epsilon if pure else f"epsilon {epsilon}, delta {shown_amount(amount.delta)}"

@@ -1,7 +1,8 @@
 """The rows of a ledger: how they are sealed when they are written, and checked when they are read.
 
 Each row carries a digest of its fields. The seal, a single row, holds the number of entries, the sum of
-all digests, and the digests of the rows that were written last. A change therefore costs the same however
+all digests, and the digests of the rows that were written last; and a random key, under which the digests
+of inputs are stored. A change therefore costs the same however
 long the ledger is: the digests of the rows that change are taken out of the sum and put in again.
 docs/ledger-protocol.md says what damage is found when.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 from dpdistinct.cost import Cost
 from dpdistinct.errors import DpdistinctError
 
-APPLICATION_ID, VERSION = 0x64706C67, 2  # in the header of the file
+APPLICATION_ID, VERSION = 0x64706C67, 3  # in the header of the file
 
 STAY = "BEGIN SELECT RAISE(ABORT, 'only dpdistinct writes a ledger'); END"
 SCHEMA = {
@@ -30,7 +32,7 @@ SCHEMA = {
     "entries": """CREATE TABLE entries (
   number INTEGER PRIMARY KEY CHECK (number > 0), dataset TEXT NOT NULL, event TEXT NOT NULL,
   time TEXT NOT NULL, who TEXT NOT NULL, cost TEXT, key TEXT, question TEXT, request_id TEXT, input TEXT,
-  series TEXT, kind TEXT, answer TEXT, answered TEXT, digest TEXT NOT NULL)""",
+  series TEXT, kind TEXT, answer TEXT, answered TEXT, claim TEXT, digest TEXT NOT NULL)""",
     # Two indexes: if damage removes a request from one, the other still prevents a second insert.
     "entries_by_key": "CREATE UNIQUE INDEX entries_by_key ON entries (key)",
     "entries_by_key_again": "CREATE UNIQUE INDEX entries_by_key_again ON entries (key)",
@@ -38,12 +40,13 @@ SCHEMA = {
   dataset TEXT NOT NULL, name TEXT NOT NULL, bound INTEGER NOT NULL, digest TEXT NOT NULL,
   PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
     "seal": """CREATE TABLE seal (
-  entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, digest TEXT NOT NULL)""",
+  entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, key TEXT NOT NULL,
+  digest TEXT NOT NULL)""",
     # Against a mistake in another SQLite program.
     "accounts_stay": f"CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts {STAY}",
     "entries_stay": f"CREATE TRIGGER entries_stay BEFORE DELETE ON entries {STAY}",
     "answers_stay": f"""CREATE TRIGGER answers_stay BEFORE UPDATE ON entries
-  WHEN OLD.answer IS NOT NULL OR NEW.answer IS NULL {STAY}""",
+  WHEN OLD.answer IS NOT NULL OR (NEW.answer IS NULL AND NEW.claim IS OLD.claim) {STAY}""",
     "series_stay": f"CREATE TRIGGER series_stay BEFORE DELETE ON series {STAY}",
     "bounds_stay": f"CREATE TRIGGER bounds_stay BEFORE UPDATE ON series {STAY}",
 }
@@ -96,7 +99,7 @@ class EntryRow(NamedTuple):
 
     number: int  # 1, 2, 3, ... in the file
     dataset: str
-    event: str  # create, request, close, reopen, raise, convert
+    event: str  # create, request, close, reopen, raise
     time: str
     who: str
     cost: str | None = None  # of a request; of create and raise, the budget
@@ -108,6 +111,7 @@ class EntryRow(NamedTuple):
     kind: str | None = None
     answer: str | None = None
     answered: str | None = None  # when
+    claim: str | None = None  # who is answering it
 
 
 class SeriesRow(NamedTuple):
@@ -134,7 +138,7 @@ class Book:
         seals = db.execute("SELECT * FROM seal").fetchall()
         if len(seals) != 1 or seals[0][-1] != digest("seal", seals[0][:-1]):
             raise Damaged
-        self._entries, total, last, _ = seals[0]
+        self._entries, total, last, self.key, _ = seals[0]
         self._total = int(total, 16)
         self._written: dict[str, str] = {}
         if (db.execute("SELECT max(number) FROM entries").fetchone()[0] or 0) != self._entries:
@@ -210,16 +214,11 @@ class Book:
         """Seal what was written. The last step of a transaction."""
         if self._written:
             last = json.dumps(self._written if len(self._written) <= FEW else None)
-            seal = (self._entries, f"{self._total:064x}", last)
+            seal = (self._entries, f"{self._total:064x}", last, self.key)
             self.db.execute(
-                "UPDATE seal SET (entries, total, last, digest) = (?, ?, ?, ?)", (*seal, digest("seal", seal))
+                "UPDATE seal SET (entries, total, last, key, digest) = (?, ?, ?, ?, ?)",
+                (*seal, digest("seal", seal)),
             )
-
-    def touch(self) -> None:
-        """Write without changing anything, so that two transactions at least lead to every answer: by that
-        a journal of another time is told (place.py).
-        """
-        self.db.execute(f"PRAGMA user_version = {VERSION}")
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
         """Every row of a table, by its primary key."""
@@ -265,8 +264,8 @@ def create_tables(db: sqlite3.Connection) -> Book:
     db.execute(f"PRAGMA user_version = {VERSION}")
     for statement in SCHEMA.values():
         db.execute(statement)
-    empty = (0, f"{0:064x}", "{}")
-    db.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", (*empty, digest("seal", empty)))
+    empty = (0, f"{0:064x}", "{}", secrets.token_hex(32))
+    db.execute("INSERT INTO seal VALUES (?, ?, ?, ?, ?)", (*empty, digest("seal", empty)))
     return Book(db)
 
 
@@ -294,7 +293,7 @@ def account_after(account: Account | None, entry: EntryRow) -> Account:
         account = replace(account, budget=read_cost(entry.cost))
     elif entry.event in ("close", "reopen"):
         account = replace(account, closed=entry.event == "close")
-    elif entry.event != "convert":
+    else:
         raise Damaged
     if not account.spent <= account.budget:
         raise Damaged
@@ -316,8 +315,9 @@ def digest(table: str, row: tuple[Any, ...]) -> str:
 
 
 def request_key(entry: EntryRow) -> str:
-    """What makes a request: the data set, the question, the request id and the series."""
-    return digest("request", (entry.dataset, entry.question, entry.request_id, entry.series))
+    """What makes a request: the data set and the request id; without an id, the question and the series."""
+    asked = (entry.request_id,) if entry.request_id else ("", entry.question, entry.series)
+    return digest("request", (entry.dataset, *asked))
 
 
 def cost_text(cost: Cost) -> str:

@@ -10,13 +10,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from dpdistinct.errors import is_full_disk
-from dpdistinct.ledger.convert import convert
 from dpdistinct.ledger.rows import (
     APPLICATION_ID,
     VERSION,
     Book,
     Damaged,
-    EntryRow,
     LedgerError,
     UnavailableError,
     check_schema,
@@ -52,27 +50,13 @@ def session(path: str, begin: str) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def open_book(path: str, *, time: str, who: str, write: bool, whole: bool) -> Iterator[Book]:
-    """The book in one transaction that is dropped on any error. `whole` checks all of it first.
-
-    A file of version 1 is converted, at `time` and by `who`, together with what is then written. Reading
-    changes no file: it converts a copy in memory.
-    """
+def open_book(path: str, *, write: bool, whole: bool) -> Iterator[Book]:
+    """The book in one transaction that is dropped on any error. `whole` checks all of it first."""
     with session(path, "BEGIN IMMEDIATE" if write else "BEGIN") as db:
-        version = _version(db, path)
-        if version == VERSION:
-            check_schema(db)
-            _check_size(db, path)
-            book = Book(db)
-        elif write:
-            book = convert(db)
-            for account in book.accounts():
-                book.record(EntryRow(0, account.dataset, "convert", time, who))
-        else:
-            with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
-                db.backup(copy)
-                yield convert(copy)
-            return
+        _check_version(db, path)
+        check_schema(db)
+        _check_size(db, path)
+        book = Book(db)
         if whole:
             book.check()
         yield book
@@ -108,18 +92,17 @@ def refusal(name: str, error: Exception) -> LedgerError:
     return LedgerError(f"the ledger {name} {UNUSABLE if unusable else DAMAGED}")
 
 
-def _version(db: sqlite3.Connection, path: str) -> int:
+def _check_version(db: sqlite3.Connection, path: str) -> None:
     application, version = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
     if application != APPLICATION_ID or version < 1:
         raise Damaged
-    if version > VERSION:
+    if version != VERSION:
         raise LedgerError(
             f"the ledger {path} is of version {version}, and this dpdistinct knows {VERSION}; "
-            "use the dpdistinct that wrote it, or a newer one"
+            "use the dpdistinct that wrote it"
         )
-    return int(version)
 
 
 def _check_size(db: sqlite3.Connection, path: str) -> None:

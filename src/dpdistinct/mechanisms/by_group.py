@@ -8,7 +8,8 @@ tests/privacy/test_groups_exact.py):
     CHANGING one person's rows       2 epsilon, unlike a single count: one group may lose what another gains
 
 All lower bounds hold together, and with them that of the total, with probability at least 1 - beta
-(unknown groups: one by one).
+(unknown groups: each group of the table is shown with a lower bound that is too large with probability at
+most beta; claim G8).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdistinct.cost import exact
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve
@@ -35,8 +37,14 @@ from dpdistinct.mechanisms.margins import (
     total_margin,
 )
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin, noise_scale
-from dpdistinct.mechanisms.single import SHARP_SHARE, run_mechanism, sharp_rule
-from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Parameters, check_parameters, exact
+from dpdistinct.mechanisms.single import SHARP_SHARE, run_mechanism, sharp_grid, sharp_rule
+from dpdistinct.question.parameters import (
+    DEFAULT_MAX_BOUND,
+    Mechanism,
+    Parameters,
+    check_name,
+    check_parameters,
+)
 
 MAX_GROUPS = 2**20
 
@@ -50,13 +58,17 @@ class GroupParameters:
     delta: Fraction  # 0 with a public list
     one_group_per_person: bool
 
+    def __post_init__(self) -> None:
+        check_name("method by group", self.counting.method, ("matching", "greedy"))
+        check_name("mechanism by group", self.counting.mechanism, ("sharp", "fixed"))
+
     @property
     def bounds(self) -> list[int]:
         """The bounds at which the counts of all groups are needed."""
         if self.counting.mechanism == "fixed":
             assert self.counting.max_bound is not None  # checked with the parameters
             return [self.counting.max_bound]
-        return sharp_rule(self.choice, self.max_bound).bounds
+        return sharp_grid(self.max_bound)
 
     @property
     def max_bound(self) -> int:
@@ -71,9 +83,15 @@ class GroupParameters:
     @property
     def choice(self) -> Fraction:
         """What choosing the bound costs."""
-        if self.counting.mechanism == "fixed":
-            return Fraction(0)
-        return (SHARP_SHARE if self.alone else GROUP_SHARE) * self.counting.epsilon
+        counting = self.counting
+        return choice_share(counting.mechanism, self.max_bound, alone=self.alone) * counting.epsilon
+
+
+def choice_share(mechanism: Mechanism, max_bound: int, *, alone: bool) -> Fraction:
+    """The part of epsilon that chooses the bound: nothing where there is one candidate alone."""
+    if mechanism == "fixed" or max_bound == 1:
+        return Fraction(0)
+    return SHARP_SHARE if alone else GROUP_SHARE
 
 
 def check_group_parameters(
@@ -91,13 +109,6 @@ def check_group_parameters(
     counting = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
-    if counting.method == "sampling":
-        raise ParameterError('method must be "matching" or "greedy" with groups, got "sampling"')
-    if counting.mechanism not in ("sharp", "fixed"):
-        raise ParameterError(
-            f'mechanism must be "sharp" or "fixed" with groups, got "{counting.mechanism}"; '
-            "the others are made for a single count"
-        )
     if not isinstance(one_group_per_person, bool):
         raise ParameterError("one_group_per_person must be True or False")
     if groups is not None:
@@ -219,7 +230,7 @@ def count_single_groups(
         return GroupAnswer([count], answer.lower_bound, answer.estimate)
     rest = parameters.counting.epsilon - parameters.choice
     at = np.array(parameters.bounds, dtype=np.int64)
-    if parameters.counting.mechanism == "fixed":
+    if len(parameters.bounds) == 1:
         chosen = [parameters.bounds[0]] * len(curves)
     else:
         chosen = _select([curve._evaluate(at).tolist() for curve in curves], parameters, sampler)

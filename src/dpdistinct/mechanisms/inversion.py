@@ -1,9 +1,10 @@
 """Exact draws of an amount of noise whose tail is a ratio of sums of exponentials.
 
 By inversion: the amount is the largest t with U < tail(t), for a uniform U whose bits are drawn
-from the system as they are needed. The tail is known between two bounds, which close in on it as
-digits are added; U is compared with both, and more bits and digits are taken until they agree. So
-rounding decides nothing (docs/proofs/joint.md, 3; tests/mechanisms/test_joint.py).
+from the system. The tail is known between two bounds, which close in on it as digits are added; U is
+compared with both, and more bits and digits are taken until they agree. So rounding decides nothing
+(docs/proofs/joint.md, 3; tests/mechanisms/test_joint.py). The number of comparisons is the same whatever
+the amount, but about once in 10^26, so that the time of a draw says little about it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fractions import Fraction
 from dpdistinct.mechanisms.digits import context, quotient
 
 DIGITS = 40  # at first; a comparison needs more about once in 10^26
+BITS = 128  # at first
 MORE_BITS, MORE_DIGITS = 64, 20  # 64 bits are 19.3 digits
 
 
@@ -24,7 +26,7 @@ class HidingTail:
     """P(n >= t) = (1 + R) / (e^(rate t) + R e^((rate - 1/scale) t)), for t = 0, 1, 2, ...
 
     R is the sum of e^(x / scale) over `others`, the scores of the candidates that were not chosen
-    minus the score of the one that was. Needs rate >= 1 / scale.
+    minus the score of the one that was. Needs rate > 1 / scale.
     """
 
     def __init__(self, others: Sequence[int], *, scale: Fraction, rate: Fraction) -> None:
@@ -33,9 +35,11 @@ class HidingTail:
         self._rate, self._slower_rate = rate, rate - 1 / scale
         self._sums: dict[int, Decimal] = {}
 
-    def typical(self) -> int:
-        """Where to begin a search: the mean if there were nobody else. At least 1."""
-        return math.ceil(1 / self._rate)
+    def last(self) -> int:
+        """A power of 2 that is reached with a chance below 2^-BITS, whatever R is: the tail at t is at most
+        e^-((rate - 1/scale) t).
+        """
+        return 1 << math.ceil(BITS / self._slower_rate).bit_length()
 
     def bounds(self, t: int, digits: int) -> tuple[int, int]:
         """Two numbers that enclose the tail at t, in units of 10^-(2 digits).
@@ -70,16 +74,11 @@ def _exp(own: Context, x: Fraction) -> Decimal:
 
 def draw_from(tail: HidingTail) -> int:
     """The number n >= 0 that has this tail. Exact, from the system's entropy."""
-    bits, uniform, digits = 0, 0, DIGITS
-
-    def more() -> None:
-        nonlocal bits, uniform
-        uniform = uniform << MORE_BITS | secrets.randbits(MORE_BITS)
-        bits += MORE_BITS
+    bits, uniform, digits = BITS, secrets.randbits(BITS), DIGITS
 
     def reached(t: int) -> bool:
         """Is U < tail(t), for U somewhere in [uniform, uniform + 1) / 2^bits?"""
-        nonlocal digits
+        nonlocal bits, uniform, digits
         while True:
             low, high = tail.bounds(t, digits)
             unit = 10 ** (2 * digits)
@@ -87,12 +86,10 @@ def draw_from(tail: HidingTail) -> int:
                 return True
             if uniform * unit >= high << bits:
                 return False
-            more()
-            digits += MORE_DIGITS
+            uniform = uniform << MORE_BITS | secrets.randbits(MORE_BITS)
+            bits, digits = bits + MORE_BITS, digits + MORE_DIGITS
 
-    more()
-    more()
-    begin, end = 0, tail.typical()
+    begin, end = 0, tail.last()
     while reached(end):
         begin, end = end, 2 * end
     while end - begin > 1:

@@ -87,6 +87,17 @@ def threshold(*, bound: int, epsilon: Fraction, delta: Fraction) -> int:
     return max(bound + 1, int(exact.to_integral_value(ROUND_CEILING, up)) + 1)
 
 
+def shown_margin(bound: int, epsilon: float, beta: float, counted: Fraction, most_groups: int) -> int:
+    """What all shown groups lose at once, if the table has at most so many groups (claim G8).
+
+    `epsilon` and `beta` are those that were published, of which `counted` is the part that counts. As floats
+    they may be above what was asked for, by less than one part in 2^50.
+    """
+    little = 1 - Fraction(1, 2**50)
+    own = counted * Fraction(repr(epsilon)) * little
+    return laplace_margin(sensitivity=bound, epsilon=own, beta=Fraction(repr(beta)) * little / most_groups)
+
+
 def largest_delta(epsilon: Fraction) -> Fraction:
     """1 - exp(-epsilon), rounded down: for a larger delta claim G8 does not hold."""
     down = context(DIGITS, ROUND_FLOOR)

@@ -13,6 +13,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -140,8 +141,8 @@ def _noisy_max(scale: float, draw: Draw) -> Any:
 
     _enable()
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
-    measure = max_divergence() if draw == "permute_and_flip" else zero_concentrated_divergence()
-    return make_noisy_max(*space, measure, scale=scale)
+    measures = {"permute_and_flip": max_divergence, "exponential": zero_concentrated_divergence}
+    return make_noisy_max(*space, measures[draw](), scale=scale)
 
 
 def noise_scale(sensitivity: int, epsilon: Fraction) -> float:
@@ -175,9 +176,10 @@ def warm_up(*modules: str) -> None:
     """Imports these and OpenDP in the background: it takes a while, and is needed after the data is read."""
 
     def load() -> None:
-        for module in modules:
-            import_module(module)
-        _enable()
+        with suppress(Exception):  # whoever needs them imports them again, and hears of what is wrong
+            for module in modules:
+                import_module(module)
+            _enable()
 
     threading.Thread(target=load, daemon=True).start()
 

@@ -96,8 +96,11 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     The candidates grow geometrically, and bound l has the prior 1 / l in place of the paper's
     penalty t, so that their number costs nothing.
     """
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["sharp"]
+    if max_bound == 1:  # nothing is chosen, so all of epsilon goes to the count
+        return count_at(1, curve, parameters.epsilon, parameters.beta, sampler)
     choice = SHARP_SHARE * parameters.epsilon
-    rule = sharp_rule(choice, parameters.max_bound or DEFAULT_MAX_BOUND["sharp"])
+    rule = sharp_rule(choice, max_bound)
     quality = qualities([curve.at(bound) for bound in rule.bounds], rule.bounds, rule.cost)
     scores = lead_scores(quality, rule.bounds, rule.head_starts)
     chosen = sampler.select(

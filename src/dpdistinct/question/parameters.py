@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
 from operator import index
 from typing import Any, Literal, cast, get_args
 
+from dpdistinct.cost import exact
 from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
 Aim = Literal["lower_bound", "estimate"]
 Mechanism = Literal["joint", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
-
-Number = int | float | str | Fraction | Decimal
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
 DEFAULT_MAX_BOUND: dict[Mechanism, int] = {"joint": MAX_BOUND, "sharp": MAX_BOUND, "paper": 100, "r2t": 1000}
@@ -32,6 +28,11 @@ class Parameters:
     mechanism: Mechanism
     max_bound: int | None  # None: the mechanism has no bound
     aim: Aim = "lower_bound"  # what the bound is chosen for
+
+    def __post_init__(self) -> None:
+        check_name("method", self.method, get_args(Method))
+        check_name("mechanism", self.mechanism, get_args(Mechanism))
+        check_name("aim", self.aim, get_args(Aim))
 
     def identity(self) -> dict[str, Any]:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
@@ -52,14 +53,9 @@ def check_parameters(
         raise ParameterError(
             f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound"
         )
-    if type(method) is not str or method not in get_args(Method):
-        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}, got {shown(method)}")
-    if type(mechanism) is not str or mechanism not in get_args(Mechanism):
-        raise ParameterError(
-            f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
-        )
-    if type(aim) is not str or aim not in get_args(Aim):
-        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    check_name("method", method, get_args(Method))
+    check_name("mechanism", mechanism, get_args(Mechanism))
+    check_name("aim", aim, get_args(Aim))
     if aim == "estimate" and mechanism != "joint":
         raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
     if mechanism == "shifted_inverse" and max_bound is not None:
@@ -87,23 +83,7 @@ def check_parameters(
     )
 
 
-NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")
-
-
-def exact(name: str, value: Any, *, hint: str) -> Fraction:
-    """The number that the caller wrote: 0.1 is one tenth, not the nearest binary fraction."""
-    message = f"{name} must be a number, got {shown(value)}; {hint}"
-    if isinstance(value, bool):
-        raise ParameterError(message)
-    if isinstance(value, Rational):  # those of NumPy have a numerator of their own, which may overflow
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, Decimal) and value.is_finite():
-        return Fraction(value)
-    # The shortest decimal that reads back as this float is what was written.
-    try:
-        text = value if isinstance(value, str) else repr(float(value))
-    except Exception:  # whatever a foreign object raises
-        raise ParameterError(message) from None
-    if not NUMBER.fullmatch(text.strip()):  # this also limits exponents
-        raise ParameterError(message)
-    return Fraction(text)
+def check_name(parameter: str, name: Any, allowed: tuple[str, ...]) -> None:
+    """Refuses a name that is not on the list: where a name decides, no other may be taken for one of them."""
+    if type(name) is not str or name not in allowed:
+        raise ParameterError(f"{parameter} must be one of {', '.join(allowed)}, got {shown(name)}")

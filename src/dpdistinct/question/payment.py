@@ -34,7 +34,9 @@ class Payment(Checked):
         environment="DPDISTINCT_LEDGER",
     )
     dataset: str | None = option(None, "The name of the data set in the ledger.")
-    request_id: str = option("", "The same id again: the same answer, nothing spent. A new id: a new draw.")
+    request_id: str = option(
+        "", "One id, one question, one answer: asked again, nothing is spent. A new id: a new draw."
+    )
     data_name: str | None = option(
         None, "For the ledger: the name of data that are no files, or move about.", printable_text
     )

@@ -168,8 +168,8 @@ class Question(Checked):
         """What is asked for, without the numbers: JSON values that are equal for equal questions.
 
         The case of names does not matter, as in SQL (but in JSON lines: exact_names), and neither do
-        spaces between the words of a query. The query's text may name what is private, so only its
-        digest is kept.
+        spaces, comments and the case of words in a query. The query's text may name what is private, so
+        only its digest is kept.
         """
         sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
         spelt = str if exact_names else str.lower
@@ -202,15 +202,35 @@ def _digest(groups: GroupList | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_WORDS = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|/\*.*?\*/|\s)+""", re.DOTALL)
-_OTHER_RULES = re.compile(r"""[$\\]|/\*(?:(?!\*/).)*/\*""", re.DOTALL)  # $$text$$, E'it\'s', nested comments
+_WORD = re.compile(
+    r"""(?P<space>(?:--[^\n]*|/\*.*?\*/|\s)+)
+    |[A-Za-z]*'(?:[^']|'')*'                    # text; a letter before it says which kind
+    |"(?:[^"]|"")*"                            # a name in quotes
+    |(?P<word>[\w.]+)
+    |[,;()]
+    |(?:(?!--|/\*)[^\w\s.,;()'"])+             # an operator
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+# $$text$$, E'it\'s', `name`, [name], nested comments
+_OTHER_RULES = re.compile(r"""[$\\`\[]|/\*(?:(?!\*/).)*/\*""", re.DOTALL)
+_SMALL = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}  # as SQL does: of ASCII alone
 
 
 def _spaced(sql: str) -> str:
-    """The query with one space wherever there are several, or a comment, outside of quotes.
+    """The query with one space between its words and signs, in small letters outside of quotes.
 
     Where quotes or comments may follow other rules, every character counts.
     """
-    if _OTHER_RULES.search(sql):
+    words, at = [], 0
+    for found in _WORD.finditer(sql):
+        if found.start() != at:
+            return sql
+        at = found.end()
+        if not found["space"]:
+            words.append(found[0].translate(_SMALL) if found["word"] else found[0])
+    if at != len(sql) or _OTHER_RULES.search(sql):
         return sql
-    return _WORDS.sub(lambda found: found[1] or " ", sql).strip().rstrip(";").rstrip()
+    while words and words[-1] == ";":
+        words.pop()
+    return " ".join(words)

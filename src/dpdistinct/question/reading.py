@@ -53,7 +53,7 @@ def _comment(name: str, value: Any) -> Any:
 
 
 def _is_short(text: Any) -> bool:
-    if type(text) is not str or re.search('["\r\n\0\ud800-\udfff]', text):
+    if type(text) is not str or re.search('["\r\n\0\ufeff\ud800-\udfff]', text):
         return False
     return 1 <= len(text) <= LONGEST or text == WHITESPACE
 
@@ -123,12 +123,17 @@ class Reading(Checked):
             said["columns"] = sorted(self.columns) if self.header else list(self.columns)
         return said
 
-    def in_core(self, delimiter: str) -> tuple[bytes, bytes, bool]:
-        """For the core's tokenizer, with the delimiter that was given or found."""
+    def in_core(self, delimiter: str) -> tuple[bytes, bytes, bool, bool]:
+        """For the core's tokenizer, with the delimiter that was given or found.
+
+        Without a header, byte order marks at the beginning of a row do not count: nobody can tell that of a
+        file from the first character of an id.
+        """
         return (
             b"" if delimiter == WHITESPACE else delimiter.encode(),
             (self.comment or "").encode(),
             self.quotes,
+            not self.header,
         )
 
 

@@ -66,16 +66,16 @@ def find_column(name: str, columns: list[str], text: bool) -> str:
     if len(same) == 1 and f"{name}_1" not in columns:  # DuckDB's name for a second one
         return same[0]
     if same:
-        raise ColumnError(f"columns {same[0]!r} and {asked} differ in case alone; rename one")
+        raise ColumnError(f"columns like {asked} differ in case alone; rename one")
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and all(part.lower() in known for part in parts):
         raise ColumnError(f"no column {asked}; several columns are named one by one: --element A --element B")
+    if text:  # where --no-header was forgotten, the names are somebody's row
+        raise ColumnError(
+            f"no column {asked}; is the first line a header (--no-header), and does --delimiter fit? "
+            "`dpdistinct check FILE` shows the columns"
+        )
     close = difflib.get_close_matches(name.lower(), known)
     if close:
         raise ColumnError(f"no column {asked}; did you mean {', '.join(repr(known[c]) for c in close)}?")
-    if text:  # where the header was forgotten, its names are a row
-        raise ColumnError(
-            f"no column {asked}, and none with a name like it; is the first line a header "
-            "(--no-header), and does --delimiter fit? `dpdistinct check FILE` shows the columns"
-        )
     raise ColumnError(f"no column {asked}; there are {', '.join(map(repr, columns[:8])) or 'none'}")

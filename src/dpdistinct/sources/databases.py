@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.duck import only_table, quoted
+from dpdistinct.sources.duck import load_duckdb, only_table, quoted
 from dpdistinct.sources.forms import arrow_keys, check_arrow_field
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
@@ -23,12 +23,17 @@ from dpdistinct.sources.values import Column, bytes_column
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BATCH = 1 << 16
 ROWS = "rows_for_dpdistinct"
+# What a column holds in which integers stay integers and floats stay floats, as text: there 7 and 7.0 are
+# equal to SQLite. Text and bytes are handed out as they are.
+ANY = (
+    "CASE WHEN typeof({0}) NOT IN ('integer', 'real') THEN {0} "
+    "WHEN {0} = CAST({0} AS INTEGER) THEN CAST(CAST({0} AS INTEGER) AS TEXT) ELSE printf('%!.17g', {0}) END"
+)
 VALUES = {  # of the declared type and without loss; NULL where that cannot be
     "INTEGER": "CASE typeof({0}) WHEN 'integer' THEN {0} END",
     "REAL": "CASE WHEN typeof({0}) IN ('real', 'integer') THEN CAST({0} AS REAL) END",
-    "BLOB": "CAST({0} AS BLOB)",
-    "TEXT": "CAST(CASE typeof({0}) WHEN 'real' THEN printf('%!.17g', {0}) WHEN 'blob' THEN hex({0}) "
-    "ELSE {0} END AS BLOB)",
+    "BLOB": ANY,
+    "TEXT": ANY,
 }
 
 
@@ -44,10 +49,10 @@ def is_sqlite(path: str) -> bool:
 @contextmanager
 def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
     """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
-    address = Path(path).absolute().as_uri() + "?mode=ro"
+    address, found = Path(path).absolute().as_uri() + "?mode=ro", file_name(path)
     with (
         constant_error(
-            f"{path} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
+            f"{found} could not be read; is it a complete SQLite file, and the sql valid for it?", FileError
         ),
         closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
     ):
@@ -61,7 +66,7 @@ class SqliteFile(LocalSource):
 
     def __init__(self, source: sqlite3.Connection, path: str, question: Question) -> None:
         self._source = source
-        source.text_factory = bytes
+        source.text_factory = bytes  # UTF-8, whatever the encoding of the file is
         listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         found = [row[0].decode("utf-8", "replace") for row in source.execute(listed)]
         name = only_table(path, [table for table in found if not table.startswith("sqlite_")], question.sql)
@@ -148,13 +153,53 @@ def postgresql(url: str, question: Question) -> Iterator[PostgreSql]:
     with constant_error("the database refused: check the URL, the rights and the query"):
         # A connection for each query: on one whose result was not read to its end, the next query can hang.
         with _connected(dbapi, url) as connection, connection.cursor() as cursor:
+            encoding = _encoding_of(cursor)
             fields = _fields_of(cursor, question.sql)
         with ExitStack() as stack:
             cursors = [
                 stack.enter_context(stack.enter_context(_connected(dbapi, url)).cursor())
                 for _ in range(2 if question.group_by else 1)
             ]
-            yield PostgreSql(cursors, question.sql, fields)
+            for cursor in cursors:
+                _encoding_of(cursor)
+            yield PostgreSql(cursors, question.sql, fields, encoding)
+
+
+# Encodings of databases with one byte for each character, as Python knows them.
+SINGLE_BYTE = {
+    **{f"LATIN{i}": f"iso8859-{part}" for i, part in enumerate((1, 2, 3, 4, 9, 10, 13, 14, 15, 16), start=1)},
+    **{f"ISO_8859_{part}": f"iso8859-{part}" for part in (5, 6, 7, 8)},
+    **{f"WIN{page}": f"cp{page}" for page in (866, 874, *range(1250, 1259))},
+    "KOI8R": "koi8-r",
+    "KOI8U": "koi8-u",
+}
+
+
+def _encoding_of(cursor: Any) -> str:
+    """The encoding of the database. All text comes in UTF-8 from now on, whatever the URL or the user's
+    settings say; from a database of bytes without a known encoding, as it is.
+    """
+    cursor.execute("SELECT current_setting('server_encoding')")
+    with load_duckdb().connect() as reader:  # the driver itself would need PyArrow to hand out a value
+        reader.register("found", cursor.fetch_arrow())
+        encoding = str(reader.execute("FROM found").fetchone()[0])
+    if encoding not in ("UTF8", "SQL_ASCII", *SINGLE_BYTE):
+        raise FileError(
+            f"text of a database in {encoding} cannot be read for certain: PostgreSQL fails on a character "
+            "that UTF-8 does not have; read from a copy in UTF8"
+        )
+    cursor.execute(f"SET client_encoding TO '{'SQL_ASCII' if encoding == 'SQL_ASCII' else 'UTF8'}'")
+    return encoding
+
+
+def _convertible(text: str, encoding: str) -> str:
+    r"""SQL for a text that PostgreSQL can convert to UTF-8, whatever it is. It would fail on a byte that is
+    no character of the encoding: that counts as the four characters \xNN, as in text files.
+    """
+    for byte in range(128, 256) if encoding in SINGLE_BYTE else ():
+        if not bytes([byte]).decode(SINGLE_BYTE[encoding], "ignore"):
+            text = f"replace({text}, chr({byte}), chr(92) || 'x{byte:02x}')"
+    return text
 
 
 # What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
@@ -201,15 +246,23 @@ def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
         failure = UNPREPARED.get(str(getattr(error, "sqlstate", "")), "check the rights and the query")
     if failure is not None:
         raise InputError(f"the database refused the query: {failure}")
-    return _core.stream_fields(cursor.fetch_arrow().__arrow_c_stream__())
+    return _core.schema_fields(_core.stream_schema(cursor.fetch_arrow().__arrow_c_stream__()))
+
+
+# PostgreSQL would fail on a row above 1 GiB. Text and bytes are NULL in a row that is longer than this one.
+LONGEST_ROW = 1 << 24  # bytes, as in text files
+SIZES = {"u": "octet_length({}::text)", "z": "octet_length({})"}
 
 
 class PostgreSql(LocalSource):
     """The result of a query, which runs when the keys are asked for."""
 
-    def __init__(self, cursors: list[Any], sql: str, fields: list[tuple[str, str, str, str, bytes]]) -> None:
+    def __init__(
+        self, cursors: list[Any], sql: str, fields: list[tuple[str, str, str, str, bytes]], encoding: str
+    ) -> None:
         """cursors: the first for the rows; by group, another one for the types of what is asked for."""
         self._cursors, self._rows, self._fields = cursors, _rows_of(sql), fields
+        self._encoding = encoding
         self.columns = [name for name, *_ in fields]
 
     def check(self, question: Question) -> None:
@@ -220,20 +273,32 @@ class PostgreSql(LocalSource):
         people, elements = chosen(question, self)
         rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
-        return arrow_keys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])
+        return arrow_keys(rows, width[: len(people)], width[len(people) :])
 
     def values(self, names: list[str]) -> ArrowStream:
         """These columns, as Arrow. The query runs when the stream is opened."""
-        forms = ", ".join(f"{self._form(name)} AS {quoted(name)}" for name in names)
-        return _PostgreSqlValues(self._cursors, f"SELECT {forms} FROM {self._rows}")
+        long = [name for name in names if self._field(name)[0] in SIZES]
+        sizes = (SIZES[self._field(name)[0]].format(quoted(name)) for name in long)
+        fits = f"{' + '.join(f'coalesce({size}::bigint, 0)' for size in sizes)} <= {LONGEST_ROW}"
+        forms = (
+            f"CASE WHEN {fits} THEN {self._form(name)} END" if name in long else self._form(name)
+            for name in names
+        )
+        columns = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, names, strict=True))
+        return _PostgreSqlValues(self._cursors, f"SELECT {columns} FROM {self._rows}")
 
     def _form(self, name: str) -> str:
-        """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ."""
-        _, form, dictionary, extension, detail = next(field for field in self._fields if field[0] == name)
+        """SQL for a column. The driver hands out a numeric as text, in which 7, 7.0 and 7.00 differ; and the
+        type character with the spaces at the end, which PostgreSQL takes for none.
+        """
+        form, dictionary, extension, detail = self._field(name)
         if extension == "arrow.opaque" and b'"numeric"' in detail:
             return f"trim_scale({quoted(name)})::text"
         check_arrow_field(name, form, dictionary, extension)
-        return quoted(name)
+        return _convertible(f"{quoted(name)}::text", self._encoding) if form == "u" else quoted(name)
+
+    def _field(self, name: str) -> tuple[str, str, str, bytes]:
+        return next(field[1:] for field in self._fields if field[0] == name)
 
 
 class _PostgreSqlValues:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import re
-import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.group_lists import Every, GroupList, check_labels, first_day, label_order
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
+from dpdistinct.stopping import held
 
 if TYPE_CHECKING:
     import duckdb
 
 KEYS = ("person", "element")
+LARGE_BUFFERS = "arrow_large_buffer_size"  # else 2 GiB of text in a few rows fail the whole table
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
 
 
@@ -40,13 +41,14 @@ class Relation(LocalSource):
         exact_names: bool = False,
         utf8: bool = False,
         threads: int = 1,
-        copy: Callable[[], duckdb.DuckDBPyRelation] | None = None,
+        copy: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation] | None = None,
     ) -> None:
-        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep the rows
-        of a stream that can be read only once.
+        """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep rows that
+        may come from a stream that can be read only once.
         """
         self._table = table
         self._copy = copy
+        self._kept: duckdb.DuckDBPyRelation | None = None
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
@@ -58,16 +60,16 @@ class Relation(LocalSource):
             for i, name in enumerate(question.group_by):
                 kind = self._kinds()[find_column(name, self.columns, self.text)]
                 if question.groups.every[i] is None:
-                    check_labels((label[i] for label in question.groups.labels), kind.id)
+                    check_labels((label[i] for label in question.groups.labels), kind)
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         if not ordered and (unordered := self._unordered_keys(question)) is not None:
             return unordered
         sides = self._sides(question)
-        values = self._table.project(", ".join(form for side in sides for form in side))
+        values = self._values(sides) if self._kept is None else self._kept
         places = iter(range(sum(map(len, sides))))
         people, elements, labels = (list(islice(places, len(side))) for side in sides)
-        known: dict[str, Any] = {"label_keys": self._label_keys(question), **self._known}
+        known: dict[str, Any] = {"written": self._written(question), **self._known}
 
         def open_stream() -> Any:
             rows = values.__arrow_c_stream__()
@@ -81,7 +83,7 @@ class Relation(LocalSource):
         Two numbers for each row are handed out faster than two texts.
         """
         kinds, sides = self._kinds(), chosen(question, self)
-        if any(kinds[name].id not in HASHED_BY_DUCKDB for side in sides for name in side):
+        if any(kinds[name] not in HASHED_BY_DUCKDB for side in sides for name in side):
             return None
         columns = [[quoted(name) for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
@@ -94,18 +96,24 @@ class Relation(LocalSource):
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
-        _, _, labels = self._sides(question)
-        if self._copy is not None:
-            self._table = self._copy()
-        # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one of them.
-        as_bytes = ", ".join(f"encode({label})" for label in labels)
+        *_, labels = sides = self._sides(question)
+        values = self._values(sides)
         with constant_error(_core.FAILED):
-            found = self._table.project(as_bytes).distinct().fetchall()
+            if self._copy is not None:
+                values = self._kept = self._copy(values)
+            # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one.
+            as_bytes = ", ".join(f"encode({name})" for name in values.columns[-len(labels) :])
+            found = values.project(as_bytes).distinct().fetchall()
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
-    def _kinds(self) -> dict[str, Any]:
-        return dict(zip(self.columns, self._table.types, strict=True))
+    def _kinds(self) -> dict[str, str]:
+        return dict(zip(self.columns, map(duckdb_type, self._table.types), strict=True))
+
+    def _values(self, sides: Sequence[Sequence[str]]) -> duckdb.DuckDBPyRelation:
+        """What is hashed of each row: a column of its own for each form."""
+        forms = [form for side in sides for form in side]
+        return self._table.project(", ".join(f"{form} AS value_{i}" for i, form in enumerate(forms)))
 
     def _sides(self, question: Question) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
@@ -121,7 +129,7 @@ class Relation(LocalSource):
         result: list[tuple[str, Every | None]] = []
         for i, asked in enumerate(question.group_by):
             name = find_column(asked, self.columns, self.text)
-            kind = self._kinds()[name].id
+            kind = self._kinds()[name]
             every = question.periods[i]
             label, day = label_sql(quoted(name), kind, every), None
             if every is None and isinstance(question.groups, GroupList):
@@ -131,18 +139,16 @@ class Relation(LocalSource):
             result.append((label, None) if day is None else (day, every))
         return result
 
-    def _label_keys(self, question: Question) -> list[int]:
-        """The keys of listed groups some of whose columns are first days; none if all are labels."""
+    def _written(self, question: Question) -> list[list[str | int]]:
+        """Listed groups as rows write them, where some columns are first days; none where all are labels."""
         rules = [every for _, every in self._labels(question)]
         if not isinstance(question.groups, GroupList) or not any(rules):
             return []
         return [
-            _core.label_key_of(
-                [
-                    text if every is None else first_day(text, every)
-                    for text, every in zip(label, rules, strict=True)
-                ]
-            )
+            [
+                text if every is None else first_day(text, every)
+                for text, every in zip(label, rules, strict=True)
+            ]
             for label in question.groups.labels
         ]
 
@@ -161,13 +167,28 @@ def _among(label: str, listed: list[str]) -> str:
     return f"TRY_CAST({label} AS ENUM({', '.join(map(literal, listed))}))"
 
 
+@contextmanager
+def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
+    """While this lasts, the relation's own connection hands out text of any size."""
+
+    def run(sql: str) -> Any:
+        result: Any = relation.query("rows_for_dpdistinct", sql)
+        return result.fetchall()
+
+    with query_errors("the relation"):
+        [(before,)] = run(f"SELECT current_setting('{LARGE_BUFFERS}')")
+        run(f"SET {LARGE_BUFFERS} = true")
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # such as a connection that was closed meanwhile
+            run(f"SET {LARGE_BUFFERS} = {bool(before)}")
+
+
 def load_duckdb() -> Any:
     """DuckDB. Signals wait while it is loaded: if Python raises an exception then, it aborts the process."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    try:
+    with held():
         import duckdb
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return duckdb
 
 
@@ -181,6 +202,7 @@ def connect(machine: Machine, *, share: int = 1, ordered: bool = False) -> Itera
     if "://" in (machine.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(machine.threads), "preserve_insertion_order": str(ordered).lower()}
+    settings |= {LARGE_BUFFERS: "true"}
     if machine.memory_limit is not None:
         settings["memory_limit"] = f"{machine.memory_limit // share}B"
     with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=machine.temp_directory) as folder:
@@ -249,9 +271,9 @@ def on_a_thread(call: Callable[[], Result], interrupt: Callable[[], None]) -> Re
     return results[0]
 
 
-def run_select(connection: Any, sql: str, name: str) -> duckdb.DuckDBPyRelation:
-    """The result of one SELECT."""
-    with query_errors(name, sql):
+def run_select(connection: Any, sql: str, name: str, hidden: Sequence[str] = ()) -> duckdb.DuckDBPyRelation:
+    """The result of one SELECT. hidden: names that no message may show."""
+    with query_errors(name, sql, hidden):
         table: duckdb.DuckDBPyRelation | None = connection.sql(sql)
     assert table is not None  # a SELECT has a result
     return table
@@ -271,8 +293,12 @@ def check_select(sql: str) -> None:
 
 
 @contextmanager
-def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
-    """Errors in the text of a query are shown, but no names of columns; all others are one constant."""
+def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) -> Iterator[None]:
+    """Errors in the text of a query are shown, but no lists of columns; all others are one constant.
+
+    hidden: the columns of a text file, which are somebody's row where --no-header was forgotten. A message
+    with one that is not in the query is not shown.
+    """
     duckdb = load_duckdb()
     with constant_error(
         f"{name} could not be read; is it complete and of the kind its name says?", FileError
@@ -283,14 +309,20 @@ def query_errors(name: str, sql: str | None = None) -> Iterator[None]:
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             if sql is None:
                 raise
-            message = " ".join(re.split("\n\nLINE|\nCandidate bindings", str(error))[0].split())
-        raise InputError(f"sql: {message.rstrip('!')}; the input is the table `data`")
+            shown = re.split("\n\nLINE|\nCandidate bindings", str(error))[0]
+            message = " ".join(shown.split()).rstrip("!") + "; the input is the table `data`"
+            if any(
+                column.lower() in shown.lower() and column.lower() not in sql.lower() for column in hidden
+            ):
+                message = "the query does not fit the columns; `dpdistinct check FILE` shows them"
+        raise InputError(f"sql: {message}")
 
 
 def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
     """Makes the tables of a DuckDB file known; if it has one, that is also called `data`."""
+    found = file_name(path)
     with constant_error(
-        f"{path} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
+        f"{found} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
     ):
         connection.execute(f"ATTACH {literal(path)} AS input (READ_ONLY)")
         connection.execute("USE input")
@@ -307,10 +339,11 @@ def only_table(path: str, names: list[str], sql: str | None) -> str | None:
         return names[0]
     if sql is not None or "data" in names:
         return None
+    found = file_name(path)
     raise FileError(
-        f"{path} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
+        f"{found} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
         if names
-        else f"{path} has no table"
+        else f"{found} has no table"
     )
 
 
@@ -321,22 +354,6 @@ def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
         connection.register("rows_for_dpdistinct", stream)
         names = ", ".join(map(quoted, columns))
         connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
-
-
-def copied(connection: Any, sql: str) -> duckdb.DuckDBPyRelation:
-    """The result of a query, kept to be read more than once: some streams can be read only once.
-
-    DuckDB stores no text that is not UTF-8, so this becomes what the core makes of it.
-    """
-    with constant_error(_core.FAILED):
-        result = connection.sql(sql)
-        columns = [
-            f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
-            for name, kind in zip(map(quoted, result.columns), result.types, strict=True)
-        ]
-        result.project(", ".join(columns)).create("kept_for_dpdistinct")
-        table: duckdb.DuckDBPyRelation = connection.table("kept_for_dpdistinct")
-        return table
 
 
 def quoted(name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,31 @@ SPREADSHEETS = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"}
 PACKED = {".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"}
 
 
+@dataclass(frozen=True)
+class Files:
+    """Files that were found: the one list that is noted, read and checked, whatever comes to a glob later."""
+
+    paths: tuple[str, ...]
+
+
+def find_files(data: Any) -> Any:
+    """The files that `data` names, found once and for all; what is no file stays as it is."""
+    paths = paths_of(data)
+    return data if paths is None else Files(tuple(paths))
+
+
 def paths_of(data: Any) -> list[str] | None:
     """The files that `data` names, or None if it is no file."""
+    if isinstance(data, Files):
+        return list(data.paths)
     places = data if isinstance(data, list | tuple) else [data]
     if not places or not all(isinstance(place, str | os.PathLike) for place in places):
         return None
     names = [os.fspath(place) for place in places]
     if any("://" in name for name in names):
         return None
+    for name in names:
+        refuse_elsewhere(name)
     return [path for name in names for path in files_of(name)]
 
 

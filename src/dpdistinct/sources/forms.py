@@ -9,8 +9,8 @@ these forms as Spark's xxhash64 does (src/core/keys/values.hpp), so every engine
     booleans               32 bits, 0 or 1
     decimals, dates, times, timestamps   as they are
 
-Everything nested is refused: whether two of them are equal is a matter of the engine, and has
-depended on other rows.
+Everything nested is refused, JSON included: whether two of them are equal is a matter of the engine, and
+has depended on other rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError
-from dpdistinct.sources.streams import KeyStream
+from dpdistinct.sources.streams import ArrowStream, KeyStream
 
 # DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/keys/values.hpp.
 DUCKDB = {
@@ -50,7 +50,7 @@ SPARK = {
 # Arrow's formats, as the C data interface writes them, and extension types that are one of them.
 ARROW = set("cCsSiIlLefgbuUzZn") | {"vu", "vz", "tdD", "tdm", "tts", "ttm", "ttu", "ttn"}
 ARROW_PREFIXES = ("w:", "d:", "tss:", "tsm:", "tsu:", "tsn:")
-ARROW_EXTENSIONS = {"", "arrow.uuid", "arrow.json"}
+ARROW_EXTENSIONS = {"", "arrow.uuid"}
 
 
 def refused(name: str) -> ColumnError:
@@ -69,11 +69,16 @@ def refused_for_sql(name: str) -> ColumnError:
     )
 
 
-def duckdb_form(name: str, kind: Any) -> str:
+def duckdb_type(kind: Any) -> str:
+    """The id of a type of DuckDB. To DuckDB itself JSON is text with another name."""
+    return "json" if str(kind) == "JSON" else str(kind.id)
+
+
+def duckdb_form(name: str, kind: str) -> str:
     """The form of a DuckDB column, as SQL with a place for the value."""
-    if kind.id not in DUCKDB:
+    if kind not in DUCKDB:
         raise refused(name)
-    return DUCKDB[kind.id]
+    return DUCKDB[kind]
 
 
 def check_arrow_field(
@@ -89,7 +94,9 @@ def check_arrow_field(
         raise refused_for_sql(name)
 
 
-def arrow_keys(capsule: Any, people: Sequence[int], elements: Sequence[int], threads: int = 1) -> KeyStream:
-    """The keys of an open Arrow stream: which of its columns say who, and which say what."""
+def arrow_keys(
+    rows: ArrowStream, people: Sequence[int], elements: Sequence[int], threads: int = 1
+) -> KeyStream:
+    """The keys of an Arrow stream: which of its columns say who, and which say what."""
     who, what = list(people), list(elements)
-    return KeyStream(lambda: _core.key_stream(capsule, who, what, threads=threads))
+    return KeyStream(lambda: _core.key_stream(rows.__arrow_c_stream__(), who, what, threads=threads))

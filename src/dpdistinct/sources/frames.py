@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ def arrow_column(values: Any, name: str) -> ArrowColumn:
             raise ParameterError(f"{name} must have one dimension, got {shown(values)}")
         table = pyarrow.table({name: values})
     with constant_error(f"{name} could not be read; convert it to text", ColumnError):
-        ((_, *field, _),) = _core.stream_fields(table.__arrow_c_stream__())
+        ((_, *field, _),) = _core.schema_fields(_core.stream_schema(table.__arrow_c_stream__()))
     check_arrow_field(name, *field)
     return ArrowColumn(table, len(values), field)
 
@@ -190,19 +191,12 @@ def _check_for_sql(series: Any, name: str) -> None:
 
 
 class ArrowSource(LocalSource):
-    """A Polars frame, an Arrow table or stream, or anything with __arrow_c_stream__."""
+    """A Polars frame, an Arrow table or stream, or anything with __arrow_c_stream__ that tells its schema."""
 
     def __init__(self, table: Any, threads: int = 1) -> None:
-        self._table, self._threads = table, threads
-        with constant_error(
-            f"the {type(table).__name__} could not be read; has it columns of an unknown type?"
-        ):
-            # Reading the schema must not use up a stream that can be opened only once.
-            self._capsule = table.__arrow_c_stream__()
-            self._fields = [field[:4] for field in _core.stream_fields(self._capsule)]
-        self.columns = [name for name, *_ in self._fields]
-        kinds = getattr(table, "schema", None)
-        self._objects = [name for name in self.columns if _is_object(kinds, name)]
+        self._table, self._rows, self._threads = table, Rows(table), threads
+        self.columns = [name for name, *_ in self._rows.fields]
+        self._objects = [name for name in self.columns if self._rows.holds_objects(name)]
 
     def check(self, question: Question) -> None:
         for name in find_columns(question, self):
@@ -211,33 +205,73 @@ class ArrowSource(LocalSource):
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         self.check(question)
         people, elements = ([self.columns.index(name) for name in side] for side in chosen(question, self))
-        return arrow_keys(self._capsule, people, elements, self._threads)
+        return arrow_keys(self._rows, people, elements, self._threads)
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
         """The table for DuckDB, and its columns. asked: these; else all that DuckDB can convert."""
         found = _readable(self.columns, asked, lambda name: self._check(name, for_sql=True))
         # Among those left out there may be one that DuckDB does not know, for which it would read none.
         if len(found) < len(self.columns) and hasattr(self._table, "select"):
-            return _Offered(self._table.select(found)), found
-        return _Offered(self._table, self._capsule), found
+            return Rows(self._table.select(found)), found
+        return self._rows, found
 
     def _check(self, name: str, *, for_sql: bool = False) -> None:
         if name in self._objects:
             raise refused(name)
-        check_arrow_field(*self._fields[self.columns.index(name)], for_sql=for_sql)
+        check_arrow_field(*self._rows.fields[self.columns.index(name)], for_sql=for_sql)
 
 
-def _is_object(schema: Any, name: str) -> bool:
-    """Whether a column of Polars holds Python objects: as Arrow it hands out their addresses."""
-    return type(schema).__module__.startswith("polars") and str(schema[name]) == "Object"
+OTHER_TYPES = "the table could not be read: its rows are not of the types that its schema tells"
 
 
-class _Offered:
-    """The Arrow stream of a table and nothing else of it: DuckDB takes Polars frames only with PyArrow."""
+class Rows:
+    """The Arrow stream of a table, and nothing else of it: DuckDB takes Polars frames only with PyArrow.
 
-    def __init__(self, table: Any, first: Any = None) -> None:
-        self._table, self._first = table, first
+    The table may be a question that has not been asked yet, such as a lazy frame of Polars. So its schema
+    is told by itself, and whatever has to run for the rows runs when the stream is opened: after the
+    debit, and whatever fails then is one constant text.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        with constant_error(
+            f"the {type(table).__name__} could not be read; has it columns of an unknown type?"
+        ):
+            self._kinds = _polars_schema(table)
+            self.fields = _fields(self.__arrow_c_schema__())
+
+    def holds_objects(self, name: str) -> bool:
+        """Whether a column of Polars holds Python objects: as Arrow it hands out their addresses."""
+        return self._kinds is not None and str(self._kinds[name]) == "Object"
+
+    def __arrow_c_schema__(self) -> Any:
+        if self._kinds is not None:
+            empty = sys.modules["polars"].DataFrame(schema=self._kinds)
+            return _core.stream_schema(empty.__arrow_c_stream__())
+        for told in (self._table, getattr(self._table, "schema", None)):
+            schema = told() if callable(told) and not hasattr(told, "__arrow_c_schema__") else told
+            if schema is not None and hasattr(schema, "__arrow_c_schema__"):
+                return schema.__arrow_c_schema__()
+        raise ParameterError(
+            "data must tell its schema before a row is read, by __arrow_c_schema__ or schema, as Arrow "
+            "tables do; this object offers rows alone: use pyarrow.RecordBatchReader.from_stream(data)"
+        )
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        first, self._first = self._first, None  # a stream may open only once, and this one is open
-        return self._table.__arrow_c_stream__() if first is None else first
+        with constant_error(_core.FAILED):
+            lazy = self._kinds is not None and hasattr(self._table, "collect")
+            capsule = (self._table.collect() if lazy else self._table).__arrow_c_stream__()
+            if _fields(_core.stream_schema(capsule)) != self.fields:
+                raise InputError(OTHER_TYPES)
+            return capsule
+
+
+def _polars_schema(table: Any) -> Any:
+    """The schema of a frame of Polars, as Polars has it; None if it is none. A lazy frame is not run."""
+    if type(table).__module__.partition(".")[0] != "polars":
+        return None
+    return table.collect_schema()
+
+
+def _fields(schema: Any) -> list[tuple[str, str, str, str]]:
+    return [field[:4] for field in _core.schema_fields(schema)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,9 @@ from dpdistinct.sources.files import (
     CSV_SUFFIXES,
     DATABASE_SUFFIXES,
     JSON_LINES_SUFFIXES,
+    Files,
     files_of,
+    find_files,
     refuse_elsewhere,
     refuse_ending,
     suffix_of,
@@ -46,18 +48,18 @@ def open_source(
 ) -> Iterator[Source]:
     """The table that `data` names, for as long as the context lasts. No row is read yet."""
     with without_context():
-        if isinstance(data, str | os.PathLike):
-            places = [os.fspath(data)]
-        elif isinstance(data, list | tuple) and data and all(isinstance(x, str | os.PathLike) for x in data):
-            places = [os.fspath(place) for place in data]
-        else:
-            with _open_object(data, question, reading, machine, progress) as source:
-                yield source
-            return
-        if machine.engine == "spark":
+        places = _places(data)
+        if places and machine.engine == "spark":
             yield _open_on_spark(places, question, reading, machine, progress)
             return
-        with _open_places(places, question, reading, machine) as source:
+        data = find_files(data)
+        if isinstance(data, Files):
+            opened = _open_files(list(data.paths), question, reading, machine)
+        elif places:
+            opened = _open_addresses(places, question, reading, machine)
+        else:
+            opened = _open_object(data, question, reading, machine, progress)
+        with opened as source:
             yield source
 
 
@@ -80,22 +82,35 @@ def _open_on_spark(
     return SparkSource(open_files(places, question.sql), machine.temp_directory, progress, text=text)
 
 
-@contextmanager
-def _open_places(
-    places: list[str], question: Question, reading: Reading, machine: Machine
-) -> Iterator[Source]:
-    if places[0].startswith(DATABASE_URLS):
-        from dpdistinct.sources.databases import postgresql
+def _places(data: Any) -> list[str]:
+    """What is typed as the names of files are: paths, globs, addresses."""
+    places = data if isinstance(data, list | tuple) else [data]
+    typed = all(isinstance(place, str | os.PathLike) for place in places)
+    return [os.fspath(place) for place in places] if typed else []
 
-        if len(places) > 1:
-            raise ParameterError("give one database at a time")
-        _refuse_file_options(reading)
-        with postgresql(places[0], question) as database, _grouped(database, question, machine) as ready:
-            yield ready
+
+@contextmanager
+def _open_addresses(
+    addresses: list[str], question: Question, reading: Reading, machine: Machine
+) -> Iterator[Source]:
+    from dpdistinct.sources.databases import postgresql
+
+    if not addresses[0].startswith(DATABASE_URLS):
+        for address in addresses:
+            refuse_elsewhere(address)
+        paths = [path for address in addresses for path in files_of(address)]  # files of an odd name
+        with _open_files(paths, question, reading, machine) as source:
+            yield source
         return
-    for place in places:
-        refuse_elsewhere(place)
-    paths = [path for place in places for path in files_of(place)]
+    if len(addresses) > 1:
+        raise ParameterError("give one database at a time")
+    _refuse_file_options(reading)
+    with postgresql(addresses[0], question) as database, _grouped(database, question, machine) as ready:
+        yield ready
+
+
+@contextmanager
+def _open_files(paths: list[str], question: Question, reading: Reading, machine: Machine) -> Iterator[Source]:
     suffix = kind_of(paths, reading)
     if reading.for_csv and suffix not in CSV_SUFFIXES:
         raise ParameterError("delimiter, comment, header and quotes are for CSV and TSV files")
@@ -173,15 +188,15 @@ def _selected(
     stream: Any, columns: list[str], question: Question, machine: Machine, **names: bool
 ) -> Iterator[Relation]:
     """The result of the query over a frame or a stream; what its names are like, as for a Relation."""
-    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, copied, run_select
+    from dpdistinct.sources.duck import Relation, bind_stream, check_select, connect, run_select
+    from dpdistinct.sources.keeping import kept
 
     sql = question.sql or "FROM data"
     check_select(sql)
     with connect(machine) as connection:
         bind_stream(connection, stream, columns)
-        keep = partial(copied, connection, sql)
-        table = run_select(connection, sql, "the table")
-        yield Relation(table, **names, threads=machine.threads, copy=keep)
+        table = run_select(connection, sql, "the table", hidden=columns if names.get("text") else ())
+        yield Relation(table, **names, threads=machine.threads, copy=partial(kept, connection))
 
 
 @contextmanager
@@ -218,15 +233,18 @@ def _open_object(
     module = type(data).__module__.partition(".")[0]
     _refuse_file_options(reading)
     if module in ("duckdb", "_duckdb") and type(data).__name__ == "DuckDBPyRelation":
-        from dpdistinct.sources.duck import Relation, check_select, query_errors
+        from dpdistinct.sources.duck import Relation, check_select, connect, large_buffers, query_errors
+        from dpdistinct.sources.keeping import kept, moved
 
-        if question.sql is None:
-            yield Relation(data, threads=machine.threads)
-            return
-        check_select(question.sql)
-        with query_errors("the relation", question.sql):
-            table = data.query("data", question.sql)
-        yield Relation(table, threads=machine.threads)
+        with large_buffers(data):
+            table = data
+            if question.sql is not None:
+                check_select(question.sql)
+                with query_errors("the relation", question.sql):
+                    table = data.query("data", question.sql)
+            with connect(machine) if question.groups == "unknown" else nullcontext() as own:
+                keep = None if own is None else lambda rows: kept(own, moved(own, rows))
+                yield Relation(table, threads=machine.threads, copy=keep)
         return
     if module == "pyspark":
         from dpdistinct.sources.spark.source import SparkSource
@@ -248,9 +266,7 @@ def _open_object(
     ):
         from dpdistinct.sources.frames import ArrowSource
 
-        # A lazy frame of Polars: its query is the caller's own, and runs here.
-        table = data.collect() if hasattr(data, "collect") else data
-        frame = ArrowSource(table, machine.threads)
+        frame = ArrowSource(data, machine.threads)
     else:
         raise ParameterError(f"data must be {HELP}; got {shown(data)}")
     if question.sql is None and not question.group_by:

@@ -63,8 +63,9 @@ def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str 
 def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
     """Columns of Parquet files that cannot be read by a rule for each value alone, and why.
 
-    The schema tells: DuckDB fails on a time beyond the end of the day, and on a timestamp in milliseconds
-    that does not fit microseconds; and where files disagree on a type, it would convert their values.
+    The schema tells: DuckDB fails on a time beyond the end of the day, on a timestamp in milliseconds that
+    does not fit microseconds, and on text that is no JSON; and where files disagree on a type, it would
+    convert their values.
     """
     described = connection.execute(
         "SELECT file_name, name, num_children, duckdb_type, logical_type, converted_type "
@@ -89,6 +90,8 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
             unsafe[name] = (
                 "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
             )
+        elif str(kind) == "JSON":
+            unsafe[name] = "is JSON, which cannot be read for certain; write it as text"
         if logical != "NullType()" and kinds.setdefault(name, str(kind)) != str(kind):
             unsafe[name] = "has different types in different files; write them with one type"
     return unsafe

@@ -27,13 +27,15 @@ from dpdistinct.sources.streams import KeyStream, read_stream
 EPOCH = datetime.datetime(1970, 1, 1)
 ZONES = {"datetime", "zoneinfo", "pytz", "dateutil", "pandas"}  # where time zones come from
 MICROSECOND = datetime.timedelta(microseconds=1)
+DAYS_OF_CYCLE = 146_097  # 400 years
+MANY_DIGITS = 5000
 
 
 def canonical(value: Any) -> bytes | None:
     """The bytes that stand for a Python object, or None for one that is missing or of another kind.
 
-    One value has one form: 1.10 and 1.1 are one decimal, 0.0 and -0.0 one float, and an instant is
-    the same in every time zone.
+    Numbers that are equal have one form, whatever their types are; so have instants, in every time zone and
+    unit, and lengths of time.
     """
     try:
         kind: Any = type(value)
@@ -50,34 +52,54 @@ def _text(value: str) -> bytes:
     return str.encode(value, "utf-8", "backslashreplace")  # lone surrogates have no UTF-8
 
 
-def _whole(value: Any) -> int:
-    return int.__int__(value) if isinstance(value, int) else int(value)
-
-
-def _integer(value: Any) -> bytes:
-    number = _whole(value)
+def _integer(number: int) -> bytes:
     if -(2**63) <= number < 2**63:
         return struct.pack("<q", number)
     bits = (number if number >= 0 else ~number).bit_length() + 1
     return number.to_bytes((bits + 7) // 8, "big", signed=True)
 
 
-def _float(value: Any) -> bytes | None:
-    number = float.__float__(value) if isinstance(value, float) else float(value)
-    return None if number != number else struct.pack("<d", number + 0.0)
+def _number(value: Any) -> bytes | None:
+    number = _plain(value)
+    if number is None:
+        return None
+    if isinstance(number, int):
+        return _integer(number)
+    return struct.pack("<d", number) if isinstance(number, float) else number.encode()
 
 
-def _decimal(value: decimal.Decimal) -> bytes | None:
+def _plain(value: Any) -> int | float | str | None:
+    """A number as an integer if it equals one, else as a float if it equals one, else as the digits of a
+    decimal. So numbers of different types that are equal become the same.
+    """
+    if isinstance(value, decimal.Decimal):
+        return _plain_decimal(value)
+    if isinstance(value, np.longdouble):
+        return None  # as in an array: its digits depend on the machine
+    if isinstance(value, float | np.floating):
+        number = float.__float__(value) if isinstance(value, float) else float(value)
+        return None if number != number else int(number) if number.is_integer() else number
+    return int.__int__(value) if isinstance(value, int) else int(value)
+
+
+def _plain_decimal(value: decimal.Decimal) -> int | float | str | None:
     sign, digits, exponent = decimal.Decimal.as_tuple(value)
     if exponent in ("n", "N"):
         return None
     if not isinstance(exponent, int):
-        return b"-Infinity" if sign else b"Infinity"
+        return float("-inf" if sign else "inf")
     number = "".join(map(str, digits)).lstrip("0")
     significant = number.rstrip("0")
     if not significant:
-        return b"0"
-    return f"{'-' * sign}{significant}E{exponent + len(number) - len(significant)}".encode()
+        return 0
+    power = exponent + len(number) - len(significant)
+    if abs(power) + len(significant) >= MANY_DIGITS:
+        return None  # to compare it with an integer or a float would take too long
+    text = f"{'-' * sign}{significant}E{power}"
+    exact = decimal.Decimal(text)
+    if power >= 0:
+        return int(exact)
+    return float(exact) if decimal.Decimal(float(exact)) == exact else text
 
 
 def _moment(value: datetime.datetime) -> bytes | None:
@@ -85,12 +107,24 @@ def _moment(value: datetime.datetime) -> bytes | None:
     if value != value or (value.tzinfo is not None and zone not in ZONES):  # pandas.NaT
         return None
     since = value.replace(tzinfo=None) - EPOCH
-    since -= value.utcoffset() or datetime.timedelta()
+    # To Python and pandas the two hours that the end of summer time makes of one are the same.
+    since -= value.replace(fold=0).utcoffset() or datetime.timedelta()
     nanosecond = getattr(value, "nanosecond", 0)  # of pandas.Timestamp
-    microseconds = struct.pack(
-        "<q", datetime.timedelta(since.days, since.seconds, since.microseconds) // MICROSECOND
-    )
-    return microseconds + struct.pack("<h", nanosecond) if nanosecond else microseconds
+    return _length(_microseconds(since) * 10**12 + nanosecond * 10**9)
+
+
+def _microseconds(length: datetime.timedelta) -> int:
+    return datetime.timedelta(length.days, length.seconds, length.microseconds) // MICROSECOND
+
+
+def _length(attoseconds: int) -> bytes:
+    """A length of time, or the time since 1970: its microseconds, and what is left if anything is."""
+    microseconds, rest = divmod(attoseconds, 10**12)
+    return _integer(microseconds) + (b"" if rest == 0 else struct.pack("<q", rest))
+
+
+def _timedelta(value: datetime.timedelta) -> bytes:
+    return _length(_microseconds(value) * 10**12 + getattr(value, "nanoseconds", 0) * 10**9)
 
 
 def _date(value: datetime.date) -> bytes:
@@ -98,29 +132,55 @@ def _date(value: datetime.date) -> bytes:
 
 
 def _time(value: datetime.time) -> bytes:
-    if value.tzinfo is not None:
-        return value.isoformat().encode()
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return struct.pack("<q", (seconds * 10**6 + value.microsecond) * 1000)
+    since_midnight = struct.pack("<q", (seconds * 10**6 + value.microsecond) * 1000)
+    offset = value.utcoffset()
+    if offset is None:
+        return since_midnight
+    utc = datetime.timedelta(seconds=seconds, microseconds=value.microsecond) - offset
+    return f"{_microseconds(utc)} us UTC".encode()
+
+
+# Of NumPy's units, in attoseconds; but for months and years, which differ in length.
+ATTOSECONDS = {
+    **{unit: 10 ** (3 * i) for i, unit in enumerate(("as", "fs", "ps", "ns", "us", "ms", "s"))},
+    **{"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86_400 * 10**18, "W": 7 * 86_400 * 10**18},
+}
+MONTHS = {"M": 1, "Y": 12}
 
 
 def _numpy_time(value: Any) -> bytes | None:
-    return None if np.isnat(value) else str(value).encode()
+    """An instant or a length of time. One without a unit equals those of any unit, and is left out."""
+    unit, count = np.datetime_data(value.dtype)
+    number = int(value.view(np.int64)) * count
+    if np.isnat(value) or unit == "generic":
+        return None
+    if unit in ATTOSECONDS:
+        return _length(number * ATTOSECONDS[unit])
+    number *= MONTHS[unit]
+    if isinstance(value, np.timedelta64):
+        return f"{number} months".encode()
+    return _length(_days_before_month(1970 * 12 + number) * ATTOSECONDS["D"])
+
+
+def _days_before_month(number: int) -> int:
+    """Days from 1970 to the beginning of a month, which is counted from January of the year 0."""
+    year, month = divmod(number, 12)
+    cycles, year = divmod(year, 400)  # the calendar repeats after 400 years
+    first = datetime.date(year or 400, month + 1, 1).toordinal() - (0 if year else DAYS_OF_CYCLE)
+    return first + cycles * DAYS_OF_CYCLE - EPOCH.toordinal()
 
 
 _RULES: tuple[tuple[type | tuple[type, ...], Callable[[Any], bytes | None]], ...] = (
     (str, _text),
     ((bytes, bytearray), lambda value: memoryview(value).tobytes()),
-    ((bool, np.bool_), lambda value: struct.pack("<i", bool(value))),
     ((np.datetime64, np.timedelta64), _numpy_time),
-    ((int, np.integer), _integer),
-    ((float, np.floating), _float),
+    ((int, np.bool_, np.integer, float, np.floating, decimal.Decimal), _number),
     (datetime.datetime, _moment),
     (datetime.date, _date),
     (datetime.time, _time),
-    (datetime.timedelta, lambda value: struct.pack("<q", value // MICROSECOND)),
+    (datetime.timedelta, _timedelta),
     (uuid.UUID, lambda value: str(value).encode()),
-    (decimal.Decimal, _decimal),
 )
 
 
@@ -131,8 +191,11 @@ def _rule_of(kind: Any) -> Callable[[Any], bytes | None] | None:
 
 def text_of(value: Any) -> str | None:
     """The same for a query, which sees text: objects that are equal above have one text."""
-    form = canonical(value)
     try:
+        kind: Any = type(value)
+        if _rule_of(kind) is _number:
+            return _text_of_number(_plain(value))
+        form = canonical(value)
         return None if form is None else _text_of(value, form)
     except Exception:  # an object that lies about itself leaves out its own row
         return None
@@ -140,29 +203,34 @@ def text_of(value: Any) -> str | None:
 
 def _text_of(value: Any, form: bytes) -> str:
     """From the bytes, and not from the object, which may answer differently each time."""
-    if isinstance(value, np.datetime64 | np.timedelta64):  # the latter is an integer to NumPy
+    if isinstance(value, datetime.datetime | np.datetime64):
+        return _text_of_length(form, EPOCH)
+    if form.endswith(b" months"):
         return form.decode()
-    if isinstance(value, bool | np.bool_):
-        return str(struct.unpack("<i", form)[0] != 0)
-    if isinstance(value, int | np.integer):
-        number = int.from_bytes(form, "little" if len(form) == 8 else "big", signed=True)
-        return str(number) if number.bit_length() < 4096 else hex(number)
-    if isinstance(value, float | np.floating):
-        return repr(struct.unpack("<d", form)[0])
-    if isinstance(value, datetime.datetime):
-        since = struct.unpack("<q", form[:8])[0]
-        try:
-            return str(EPOCH + MICROSECOND * since) + form[8:].hex()
-        except OverflowError:  # before the year 1 or after 9999, in UTC
-            return f"{since} us" + form[8:].hex()
+    if isinstance(value, datetime.timedelta | np.timedelta64):  # the latter is an integer to NumPy
+        return _text_of_length(form, datetime.timedelta())
     if isinstance(value, datetime.date):
         return str(datetime.date.fromordinal(EPOCH.toordinal() + struct.unpack("<i", form)[0]))
     if isinstance(value, datetime.time) and len(form) == 8:
         since_midnight = datetime.timedelta(microseconds=struct.unpack("<q", form)[0] // 1000)
         return str((EPOCH + since_midnight).time())
-    if isinstance(value, datetime.timedelta) and len(form) == 8:
-        return str(MICROSECOND * struct.unpack("<q", form)[0])
     return form.decode("utf-8", "backslashreplace")
+
+
+def _text_of_length(form: bytes, start: Any) -> str:
+    if len(form) not in (8, 16):  # of so many microseconds only NumPy has heard
+        return form.hex()
+    since = struct.unpack("<q", form[:8])[0]
+    try:
+        return str(start + MICROSECOND * since) + form[8:].hex()
+    except OverflowError:  # before the year 1 or after 9999, in UTC
+        return f"{since} us" + form[8:].hex()
+
+
+def _text_of_number(number: int | float | str | None) -> str | None:
+    if isinstance(number, int):
+        return str(number) if number.bit_length() < 4096 else hex(number)
+    return number if number is None or isinstance(number, str) else repr(number)
 
 
 class Column:

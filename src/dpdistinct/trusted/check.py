@@ -165,6 +165,7 @@ def _read_text(
         "comment lines": by_reader.comments,
         "longer than 16 MiB": by_reader.too_long,
         "a quote left open to the end of the file": by_reader.open_quotes,
+        "delimiters that overlap": by_reader.unclear,
         "no JSON object": by_reader.no_objects,
     }
     result["left_out"] = before | result["left_out"]
@@ -191,6 +192,12 @@ def _read_text(
             )
         if by_reader.open_quotes:
             remarks.append("A quote is never closed. Use --no-quotes if the file does not quote fields.")
+        if by_reader.unclear:
+            twice = files.delimiter * 2
+            remarks.append(
+                f"{by_reader.unclear:,} rows hold delimiters that overlap, as in a{twice}b, so where their "
+                "fields end is unclear. Have the file written with a delimiter of one character."
+            )
     result["columns"] = dict.fromkeys(columns, "text")
     if looks.wrong and reading.encoding == "utf-8":
         remarks.insert(0, _about_bytes(result, looks))

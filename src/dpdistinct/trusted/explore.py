@@ -17,6 +17,7 @@ import numpy as np
 
 from dpdistinct.advice.plan import plan
 from dpdistinct.asking import Progress, parameters_of, silent
+from dpdistinct.cost import Number
 from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
@@ -28,7 +29,7 @@ from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
 from dpdistinct.mechanisms.single import Answer, run_mechanism
 from dpdistinct.question.group_lists import Value
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.parameters import Mechanism, Method, Number, Parameters, check_parameters
+from dpdistinct.question.parameters import Mechanism, Method, Parameters, check_parameters
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Reading
 from dpdistinct.sources.opening import open_source

@@ -16,7 +16,7 @@ from dpdistinct.sources.text.blocks import blocks_of, reading
 from dpdistinct.sources.text.headers import UTF8_MARK, UTF16_MARKS, delimiter_of, fields_of
 
 SAMPLE_LINES = 200
-DELIMITERS = (",", ";", "\t", "|", "::", WHITESPACE)
+DELIMITERS = (",", ";", "\t", "|", "::", " ", WHITESPACE)  # of two that fit alike, the first
 COMMENTS = ("#", "%", "//")
 NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 WRONG = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" writes them

@@ -9,10 +9,13 @@ program that quotes what has to be quoted.
     quotes       a field that begins with one ends with one, and two in it stand for one; unless there are
                  none, as the caller says
     whitespace   as a delimiter: runs of spaces and tabs, also before the first field and after the last
+    marks        byte order marks at the beginning of a row do not count, unless there is a header: there the
+                 one of the file stands before it
     NULL         an empty field without quotes, a field that a short row lacks; null or a missing name in JSON
     text         what is not UTF-8 counts as \xNN, byte by byte
     left out     an empty line, a row that begins with the comment prefix, a row above 16 MiB, a row whose
-                 quotes are still open at the end of the file, a line that is no JSON object
+                 quotes are still open at the end of the file, a row in which delimiters overlap ("::" in
+                 a:::b), a line that is no JSON object
     folders      day=1/ is a column `day` with the text 1 in every row of the files below it
 """
 
@@ -36,7 +39,7 @@ from dpdistinct.sources.folders import folders_of
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import KeyStream
 from dpdistinct.sources.text.blocks import source_of
-from dpdistinct.sources.text.headers import Start, delimiter_of, names_of, read_header, skip_mark
+from dpdistinct.sources.text.headers import Start, delimiter_of, names_of, no_header, read_header, skip_mark
 
 NUMBER = re.compile("[1-9][0-9]{0,5}")  # of a column
 
@@ -114,7 +117,7 @@ class _TextFiles:
         *,
         encoding: str,
         threads: int,
-        layout: tuple[bytes, bytes, bool] | None,
+        layout: _core.CsvLayout | None,
         starts: list[Start],
     ) -> None:
         folders = folders_of(paths)
@@ -178,7 +181,7 @@ class CsvFiles(_TextFiles):
         """first: the delimiter where neither the caller nor the header line tells."""
         self.numbered = not reading.header
         if self.numbered:
-            starts = [skip_mark(path, reading.encoding, b"\r\n") for path in paths]
+            starts = [no_header(path, reading.encoding) for path in paths]
             self.delimiter = reading.delimiter or first
             names = list(reading.columns)
         else:

@@ -77,11 +77,18 @@ def _other_encoding(path: str, encoding: str, likely: str) -> InputError:
     )
 
 
-def skip_mark(path: str, encoding: str, row_end: bytes = b"\n") -> Start:
-    """For a file without a header. Nothing else is looked at, because its first line is somebody's row."""
+def no_header(path: str, encoding: str) -> Start:
+    """For CSV without a header: the first line is somebody's row, and a mark in it the core's business."""
+    with reading(path):
+        next(blocks_of(path, encoding), b"")  # a file that cannot be read is refused now, before the debit
+    return Start("", 0, b"\r\n")
+
+
+def skip_mark(path: str, encoding: str) -> Start:
+    """For JSON lines. An object does not begin with a byte order mark, so one is that of the file."""
     with reading(path):
         start = next(blocks_of(path, encoding), b"")
-    return Start("", len(UTF8_MARK) if start.startswith(UTF8_MARK) else 0, row_end)
+    return Start("", len(UTF8_MARK) if start.startswith(UTF8_MARK) else 0, b"\n")
 
 
 def delimiter_of(header: str, first: str, *, quotes: bool) -> str:

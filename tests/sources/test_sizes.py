@@ -1,0 +1,76 @@
+"""Sizes at the limits of what carries the values: nobody's long texts fail the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import asked
+from asked import open_source
+from dpdistinct import _core
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
+from dpdistinct.sources.duck import Relation
+
+SIDES: dict[str, Any] = {"person": "person", "element": "element"}
+COLUMNS = "i::VARCHAR AS person, i::VARCHAR::BLOB AS element, 'x' AS place"
+
+
+def as_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
+    connection.execute(f"COPY visits TO '{folder / 'visits.parquet'}'")
+    return folder / "visits.parquet"
+
+
+def as_file(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
+    connection.execute(f"ATTACH '{folder / 'visits.duckdb'}' AS file")
+    connection.execute("CREATE TABLE file.visits AS FROM visits")
+    connection.execute("DETACH file")
+    return folder / "visits.duckdb"
+
+
+def as_relation(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
+    return connection.table("visits")
+
+
+def as_frame(connection: duckdb.DuckDBPyConnection, folder: Path) -> Any:
+    return pa.RecordBatchReader.from_stream(connection.table("visits")).read_all()
+
+
+@pytest.mark.parametrize("sql", [None, "SELECT * FROM data WHERE place = 'x'"])
+@pytest.mark.parametrize("door", [as_parquet, as_file, as_relation, as_frame])
+def test_duckdb_hands_out_text_and_bytes_with_offsets_of_64_bits(
+    door: Any, sql: str | None, tmp_path: Path
+) -> None:
+    """Offsets of 32 bits fail for 2 GiB of text within the 2,048 rows that DuckDB takes at a time."""
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE visits AS SELECT {COLUMNS} FROM range(9) t(i)")
+    question = Question(**SIDES, sql=sql, group_by="place", groups="unknown")
+    with open_source(door(connection, tmp_path), question, Machine()) as table:
+        assert isinstance(table, Relation)
+        values = table._values(table._sides(question))
+        fields = _core.schema_fields(_core.stream_schema(values.__arrow_c_stream__()))
+    assert [field[1] for field in fields] == ["U", "Z", "U"]
+    assert connection.sql("SELECT current_setting('arrow_large_buffer_size')").fetchall() == [(False,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("door", ["file", "relation"])
+def test_two_gibibytes_of_text_in_a_few_rows_are_read(door: str, tmp_path: Path) -> None:
+    """A file of a few kilobytes: 160 rows of one and the same text of 14 MiB."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 160, pa.int32()), pa.array(["x" * (14 << 20)]))
+    people = pa.array([f"p{i}" for i in range(160)])
+    path = tmp_path / "visits.parquet"
+    pq.write_table(
+        pa.table({"person": people, "element": texts, "place": ["a"] * 160}), path, compression="zstd"
+    )
+    connection = duckdb.connect()
+    source: Any = path if door == "file" else connection.read_parquet(str(path))
+    how: dict[str, Any] = {**SIDES, "method": "greedy", "mechanism": "fixed", "max_bound": 1, "epsilon": 1000}
+    assert asked.count_distinct(source, **how).estimate == 1
+    assert asked.count_distinct(source, **how, sql="SELECT * FROM data WHERE place = 'a'").estimate == 1
+    assert asked.count_distinct_by(source, **how, group_by="place", groups=["a"]).rows[0].estimate == 1
