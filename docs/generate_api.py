@@ -11,8 +11,6 @@ from typing import Any
 
 import dpdistinct
 
-import dpdistinct
-
 INTRODUCTION = """# The Python interface
 
 This page is made from the docstrings by `docs/generate_api.py`. Everything here is `dpdistinct.NAME`.
@@ -127,9 +125,23 @@ def prose(thing: Any) -> str:
     for part in re.split(r"\n\n+", inspect.getdoc(thing) or ""):
         if part.startswith(">>>"):
             parts.append(f"```pycon\n{part}\n```")
+        elif part.startswith("Args:\n"):
+            parts.append(linked(argument_list(part)))
         else:
-            parts.append(re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", with_list(part, names)))
+            parts.append(linked(with_list(part, names)))
     return "\n\n".join(parts) + "\n"
+
+
+def linked(text: str) -> str:
+    """Pages of this folder as links."""
+    return re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", text)
+
+
+def argument_list(text: str) -> str:
+    """The parameters that a docstring lists under Args."""
+    entries = re.split(r"\n(?=\w+: )", textwrap.dedent(text.partition("\n")[2]))
+    pairs = (" ".join(entry.split()).split(": ", 1) for entry in entries)
+    return "\n".join(f"- `{name}`: {about}" for name, about in pairs)
 
 
 def with_list(text: str, names: set[str]) -> str:
