@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dpdistinct.spark
-
 import dpdistinct
 
 INTRODUCTION = """# The Python interface
@@ -20,6 +18,7 @@ Only a `Release` and a `GroupedRelease` may be published; whatever else is exact
 """
 # In the order in which people meet them. What is public and named nowhere here comes under "More".
 SECTIONS = {
+    "The data, said once": ["table", "Table"],
     "One private answer": ["count_distinct", "Release"],
     "By group": ["count_distinct_by", "GroupedRelease"],
     "Before data is touched": ["guide", "Guide", "plan", "Plan", "plan_groups"],
@@ -36,12 +35,6 @@ SECTIONS = {
     ],
     "For trusted eyes": ["check", "Check", "explore", "Exploration"],
 }
-ON_SPARK = """## On Spark
-
-The same for a Spark DataFrame; [spark.md](spark.md) has a job to copy. `import dpdistinct.spark` does not
-import PySpark.
-"""
-SPARK = ("count_distinct", "greedy_curve", "read")
 WIDTH = 88
 
 
@@ -55,8 +48,6 @@ def api_reference() -> str:
     for title, names in {**SECTIONS, **rest}.items():
         shown = [entry(name, getattr(dpdistinct, name)) for name in names if name in public]
         parts += [f"## {title}\n", *shown] if shown else []
-    parts.append(ON_SPARK)
-    parts += [entry(f"spark.{name}", getattr(dpdistinct.spark, name)) for name in SPARK]
     parts.append("## Errors and warnings\n")
     parts += [entry(name, getattr(dpdistinct, name)) for name in errors]
     return "\n".join(parts)
@@ -134,9 +125,23 @@ def prose(thing: Any) -> str:
     for part in re.split(r"\n\n+", inspect.getdoc(thing) or ""):
         if part.startswith(">>>"):
             parts.append(f"```pycon\n{part}\n```")
+        elif part.startswith("Args:\n"):
+            parts.append(linked(argument_list(part)))
         else:
-            parts.append(re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", with_list(part, names)))
+            parts.append(linked(with_list(part, names)))
     return "\n\n".join(parts) + "\n"
+
+
+def linked(text: str) -> str:
+    """Pages of this folder as links."""
+    return re.sub(r"(?<![\w/`])docs/([\w/-]+\.md)", r"[\1](\1)", text)
+
+
+def argument_list(text: str) -> str:
+    """The parameters that a docstring lists under Args."""
+    entries = re.split(r"\n(?=\w+: )", textwrap.dedent(text.partition("\n")[2]))
+    pairs = (" ".join(entry.split()).split(": ", 1) for entry in entries)
+    return "\n".join(f"- `{name}`: {about}" for name, about in pairs)
 
 
 def with_list(text: str, names: set[str]) -> str:

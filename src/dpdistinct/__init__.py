@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.ledger.account import BudgetError, Ledger, LedgerError, RequestError, UnavailableError
     from dpdistinct.measurement import make_count_distinct
+    from dpdistinct.public import Table, count_distinct, count_distinct_by, read, table
     from dpdistinct.release import Release
-    from dpdistinct.table import Table, count_distinct, count_distinct_by, read, table
     from dpdistinct.trusted.check import check
     from dpdistinct.trusted.check_result import Check
     from dpdistinct.wording import PrivacyWarning
@@ -41,7 +41,7 @@ _HOMES = {
     "ledger.account": "BudgetError Ledger LedgerError RequestError UnavailableError",
     "measurement": "make_count_distinct",
     "release": "Release",
-    "table": "Table count_distinct count_distinct_by read table",
+    "public": "Table count_distinct count_distinct_by read table",
     "trusted.check": "check",
     "trusted.check_result": "Check",
     "wording": "PrivacyWarning",

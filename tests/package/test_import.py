@@ -49,6 +49,15 @@ def test_everything_that_is_exported_is_there() -> None:
         dpdistinct.nothing  # noqa: B018
 
 
+def test_no_module_has_the_name_of_something_public() -> None:
+    """Python puts an imported module in its package's place of that name: `dpdistinct.table` would be one."""
+    package = Path(dpdistinct.__file__).parent
+    modules = {path.stem for path in package.iterdir()}
+    assert not modules & set(dpdistinct.__all__)
+    for name in dpdistinct.__all__:
+        assert not inspect.ismodule(getattr(dpdistinct, name))
+
+
 CONTRACT = [  # other people's scripts rely on these
     *("Contributions", "Curve", "greedy_curve", "matching_curve", "sampling_curve"),
     *("DpdistinctError", "InputError", "ParameterError"),

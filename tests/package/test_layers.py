@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "dpdistinct"
 # From the bottom to the top: a room may import what stands in a line above its own, or beside it. A room is a
 # folder, or a module that stands alone.
 LAYERS = [
-    "errors wording cost",
+    "errors wording cost stopping",
     "question",
     "sources ledger",
     "graph",
@@ -24,7 +24,7 @@ LAYERS = [
     "release grouped_release show",
     "asking advice measurement",
     "trusted",
-    "table",
+    "public",
     "cli",
     "__main__",
 ]

@@ -25,7 +25,7 @@ from dpdistinct.cli.options import (
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
-from dpdistinct.question.question import NEED_GROUP_BY, Question
+from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import say, terminal_width
 from dpdistinct.stopping import heed
@@ -42,6 +42,9 @@ EXAMPLES = (
     "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US",
     "count visits.parquet --person user_id --element url --method greedy --engine spark",
 )
+
+
+NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -65,7 +68,8 @@ def count(data: Data, options: Options, groups_file: GroupsFile = None, as_json:
 
 def question_of(options: Options, groups_file: Path | None) -> Question:
     """The question that the options ask."""
-    if groups_file is not None and not options["group_by"]:
+    given = [options[name] for name in ("groups", "every", "delta", "one_group_per_person")]
+    if not options["group_by"] and (groups_file is not None or any(given)):
         raise ParameterError(NEED_GROUP_BY)
     return Question.of(options | {"groups": written_groups(options, groups_file)})
 

@@ -40,7 +40,7 @@ def write_visits(path: Path) -> int:
 
 def demo() -> None:
     """A made-up table, one private answer, and what lies behind it."""
-    from dpdistinct.table import table
+    from dpdistinct.public import table
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "visits.csv"

@@ -19,7 +19,7 @@ from dpdistinct.question.group_lists import Every, GroupList, parse_groups
 from dpdistinct.question.option import Checked, option, yes_or_no
 from dpdistinct.question.parameters import Aim, Mechanism, Method, Parameters, check_parameters
 
-NEED_GROUP_BY = "groups, every, delta and one_group_per_person need group_by: --group-by COLUMN"
+NEED_GROUP_BY = "groups, every, delta and one_group_per_person need a column to group by: by='country'"
 
 
 def _select(name: str, sql: Any) -> str | None:
