@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dpdistinct.asking import ask, refuse_for_contributions
 from dpdistinct.cost import Number
@@ -14,7 +12,7 @@ from dpdistinct.graph.reading import contributions_of, curve_of, goes_by_disk, g
 from dpdistinct.question.columns import Columns, column_names
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.machine import Engine, Machine, Path
-from dpdistinct.question.option import Option, options_of
+from dpdistinct.question.option import with_arguments
 from dpdistinct.question.parameters import Aim, Mechanism, Method
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question, check_columns
@@ -29,34 +27,6 @@ if TYPE_CHECKING:
     from dpdistinct.release import Release
     from dpdistinct.trusted.check_result import Check
     from dpdistinct.trusted.explore import Exploration
-
-WIDTH = 110  # of a line of a docstring
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def with_arguments(*kinds: Any, **others: str) -> Callable[[Function], Function]:
-    """Adds the list of parameters to a docstring, in the words in which they were declared."""
-    declared: dict[str, Option] = {name: one for kind in kinds for name, one in options_of(kind).items()}
-
-    def add(function: Function) -> Function:
-        names = [name for name in function.__annotations__ if name not in ("return", "self")]
-        text = function.__doc__ or ""
-        indent = text[: text.index("{arguments}")].rpartition("\n")[2]
-        lines = [
-            line
-            for name in names
-            for line in wrap(
-                f"{name}: {others.get(name) or declared[name].help}",
-                WIDTH,
-                initial_indent=f"{indent}    ",
-                subsequent_indent=f"{indent}        ",
-            )
-        ]
-        function.__doc__ = text.replace("{arguments}", "\n".join(["Args:", *lines]))
-        return function
-
-    return add
-
 
 DATA = (
     "A path or glob (CSV, TSV, JSON lines, Parquet, also .gz and .zst; DuckDB and SQLite files), a list of "

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self, get_args
+from textwrap import wrap
+from typing import Any, Self, TypeVar, get_args
 
 from dpdistinct.errors import ParameterError, shown
 
@@ -85,3 +86,31 @@ def printable_text(name: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.isprintable() or not value):
         raise ParameterError(f"{name} must be printable text, got {shown(value)}")
     return value
+
+
+WIDTH = 110  # of a line of a docstring
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_arguments(*kinds: Any, **others: str) -> Callable[[Function], Function]:
+    """Adds the list of parameters to a docstring, in the words in which they were declared."""
+    declared: dict[str, Option] = {name: one for kind in kinds for name, one in options_of(kind).items()}
+
+    def add(function: Function) -> Function:
+        names = [name for name in function.__annotations__ if name not in ("return", "self")]
+        text = function.__doc__ or ""
+        indent = text[: text.index("{arguments}")].rpartition("\n")[2]
+        lines = [
+            line
+            for name in names
+            for line in wrap(
+                f"{name}: {others.get(name) or declared[name].help}",
+                WIDTH,
+                initial_indent=f"{indent}    ",
+                subsequent_indent=f"{indent}        ",
+            )
+        ]
+        function.__doc__ = text.replace("{arguments}", "\n".join(["Args:", *lines]))
+        return function
+
+    return add

@@ -18,6 +18,7 @@ from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import contributions_of
 from dpdistinct.question.columns import Columns
 from dpdistinct.question.machine import Machine
+from dpdistinct.question.option import with_arguments
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import find_column
@@ -40,6 +41,7 @@ from dpdistinct.trusted.guesses import Bytes, look_at_bytes, look_at_format, loo
 from dpdistinct.trusted.rows import Found, Rows, Sides
 
 
+@with_arguments(Question, data="The table, as for dpdistinct.table.")
 def check(
     data: Any, *, person: Columns | None = None, element: Columns | None = None, sql: str | None = None
 ) -> Check:
@@ -49,6 +51,8 @@ def check(
     case or spaces alone, or that hold bytes that are no UTF-8; people, elements and pairs; and the
     command that counts them. Without person and element it shows the columns to choose from. How a file
     is written is suggested by its first lines; where you know it, say so: `table(...).check(...)`.
+
+    {arguments}
 
     >>> import duckdb
     >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
