@@ -50,6 +50,12 @@ def check(
     command that counts them. Without person and element it shows the columns to choose from. How a file
     is written is suggested by its first lines; where you know it, say so: `table(...).check(...)`.
 
+    Args:
+        data: As for `table`; not Contributions, which have been read already.
+        person: The column that says who, or several.
+        element: The column to count, or several that count together.
+        sql: A SELECT that prepares the rows, with the input as table `data`.
+
     >>> import duckdb
     >>> visits = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
     >>> check(visits, person="who", element="page").rows  # exact: NOT private
