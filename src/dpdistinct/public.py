@@ -185,6 +185,7 @@ class Table:
 
         With method "greedy" and a memory_limit, or on Spark, the table need not fit into memory.
         """
+        method = Question.of({"method": method}).parameters.method
         if isinstance(self.data, Contributions):
             return curve_of(self.data, method, self.machine.threads)
         question = self._question(element)

@@ -18,12 +18,21 @@ import dpdistinct
 for epsilon in (1, 0.5, "0.1", Fraction(1, 3), Decimal("0.2")):
     release: dpdistinct.Release = dpdistinct.count_distinct(
         Path("visits.csv"), person="user", element=["url", "day"], epsilon=epsilon, beta="0.05",
-        temp_directory=Path("."), ledger=Path("budget.db"), dataset="visits",
+        ledger=Path("budget.db"), dataset="visits",
     )
 grouped: dpdistinct.GroupedRelease = dpdistinct.count_distinct_by(
     "visits.csv", person="user", element="url", group_by="country", groups=["DE"], delta=None
 )
 lower: int = release.lower_bound
+visits: dpdistinct.Table = dpdistinct.table(
+    ["a.csv", "b.csv"], person=1, header=False, format="csv", delimiter="::", memory_limit="1GB",
+    temp_directory=Path("."), threads=2, engine="duckdb", ledger="budget.db", dataset="visits",
+)
+one: dpdistinct.Release = visits.count(2, epsilon="0.5", series="monthly", request_id="2024-01")
+several: dpdistinct.GroupedRelease = visits.count(2, by=3, groups="2024-01..2024-12", every="month")
+held: dpdistinct.Contributions = visits.read(2)
+shape: dpdistinct.Curve = visits.curve(2, method="greedy")
+found: dpdistinct.Check = visits.check(2)
 curve: dpdistinct.Curve = dpdistinct.matching_curve(dpdistinct.read("a.csv", person="p", element="e"))
 """
 REFUSED = """
@@ -31,6 +40,10 @@ import dpdistinct
 
 dpdistinct.count_distinct("visits.csv", person="user", element="url", epsilon=[1])
 dpdistinct.count_distinct("visits.csv", person="user", element="url", method="best")
+dpdistinct.count_distinct("visits.csv", person="user", element="url", delimiter=";")
+dpdistinct.table("visits.csv", person="user", format="json")
+dpdistinct.table("visits.csv", person="user").count("url", groups=["DE"])
+dpdistinct.table("visits.csv", person="user").count("url", by="country", groups=["DE"], series="monthly")
 """
 
 
@@ -45,7 +58,7 @@ def test_the_type_checker_accepts_what_works_and_nothing_else(tmp_path: Path) ->
     assert mypy(ACCEPTED, tmp_path) == (0, "Success: no issues found in 1 source file\n")
     status, said = mypy(REFUSED, tmp_path)
     assert status == 1
-    assert said.count("error:") == 2
+    assert said.count("error:") == 6
 
 
 def test_errors_are_told_apart_by_their_class() -> None:
