@@ -1,4 +1,4 @@
-"""Distinct pages in every month, for the price of one count. The months are written down, not taken from the data."""
+"""Distinct pages in every month, for the price of one count. The months are public, not taken from rows."""
 
 import datetime as dt
 import random

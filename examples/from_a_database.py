@@ -1,4 +1,4 @@
-"""Count what a query selects from a database file. The query is trusted; each person's rows of it are protected."""
+"""Count what a query selects from a database file. Protected are each person's rows of its result."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A budget that cannot be overspent by accident: the same question again is the same answer, and costs nothing."""
+"""A budget that cannot be overspent by accident. The same question again costs nothing."""
 
 import tempfile
 from pathlib import Path
