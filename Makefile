@@ -27,23 +27,21 @@ test-all: $(TESTS) lint test-spark
 test-spark: $(TESTS)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
 	@$(PIP) install "dpdistinct[spark-connect]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/sources/test_spark.py tests/doors/test_doors_spark.py tests/sources/test_group_spark.py \
-		tests/sources/test_spark_connect.py
+	$(BIN)/python -m pytest -m "spark and not slow"
 
 lint: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The tests of the core, built by clang without a warning, in an environment of its own.
+# The tests of the rooms that call the core, built by clang without a warning, in an environment of its own.
 CLANG := $(VENV)-clang
 test-clang:
 	@command -v clang++ >/dev/null || { echo "there is no clang++; install it (Debian: apt-get install clang)"; exit 1; }
 	@$(PYTHON) -m venv $(CLANG)
 	@CXX=clang++ $(CLANG)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_STRICT=ON -C build-dir=build/clang ".[test]"
-	$(CLANG)/bin/python -m pytest -m "not slow" tests/sources/test_values.py tests/sources/test_keys.py tests/graph/test_curves.py \
-		tests/sources/test_text.py tests/graph/test_contributions.py tests/graph/test_small_stacks.py
+	$(CLANG)/bin/python -m pytest -m "not slow and not spark" tests/graph tests/sources
 
 # The source distribution, and from it the wheel of this version of Python; on Linux with the name of the
 # oldest systems that have what it needs.
@@ -62,13 +60,14 @@ endif
 
 # Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
+HELPERS := PYTHONPATH=tests/support:tests/doors:tests/sources
 fuzz: $(TESTS)
-	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_core.py $(SECONDS)
-	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_text.py $(SECONDS)
+	$(HELPERS) $(BIN)/python tests/fuzz/fuzz_core.py $(SECONDS)
+	$(HELPERS) $(BIN)/python tests/fuzz/fuzz_text.py $(SECONDS)
 
 # Neighbouring tables through every kind of input, for SECONDS: one hostile person more, or one less.
 fuzz-doors: $(TESTS)
-	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_doors.py $(SECONDS)
+	$(HELPERS) $(BIN)/python tests/fuzz/fuzz_doors.py $(SECONDS)
 
 # The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
 # Python itself is not, so their library must come first, and leaks of Python's own are not ours.
@@ -76,18 +75,13 @@ SANITIZE := $(VENV)-sanitize
 library = $(shell $${CXX:-g++} -print-file-name=$(1))
 SANITIZED := LD_PRELOAD="$(call library,libasan.so) $(call library,libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 ARROW_DEFAULT_MEMORY_POOL=system $(SANITIZE)/bin/python
-# These put a library of their own first.
-NOT_SANITIZED := \
-	--deselect tests/ledger/test_ledger.py::test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died \
-	--deselect tests/ledger/test_ledger.py::test_death_at_every_write_loses_no_debit_and_gives_one_answer \
-	--deselect tests/ledger/test_ledger.py::test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them
 sanitize:
 	@$(PYTHON) -m venv $(SANITIZE)
 	@$(SANITIZE)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
-	$(SANITIZED) -m pytest -m "not slow and not spark" $(NOT_SANITIZED)
-	PYTHONPATH=tests/support:tests/doors:tests/sources $(SANITIZED) tests/fuzz/fuzz_core.py 30
-	PYTHONPATH=tests/support:tests/doors:tests/sources $(SANITIZED) tests/fuzz/fuzz_text.py 30
+	$(SANITIZED) -m pytest -m "not slow and not spark and not preloads"
+	$(HELPERS) $(SANITIZED) tests/fuzz/fuzz_core.py 30
+	$(HELPERS) $(SANITIZED) tests/fuzz/fuzz_text.py 30
 
 $(STAMP): $(SOURCES)
 	@command -v $(PYTHON) >/dev/null || { echo "dpdistinct needs Python 3.11 or newer; install it (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/python3"; exit 1; }

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """A budget that cannot be overspent by accident: the same question again costs nothing."""
+=======
+"""A budget that cannot be overspent by accident. The same question again costs nothing."""
+>>>>>>> housedocs
 
 import tempfile
 from pathlib import Path

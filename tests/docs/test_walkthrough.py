@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "walkthrough.md"
-COMMAND = re.compile(r"^(?:python (docs/trace\.py)|dpdistinct) (.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^(?:python ([\w/]+\.py)|dpdistinct) (.*)$", re.MULTILINE)
 CALL = re.compile(r"^ *([\w/]+:[\w.]+)(?:  \((\d+) times\))?$", re.MULTILINE)
 FUNCTION = re.compile(r"`([\w/]+:[\w.]+)`")
 TIMES = re.compile(r"`([\w/]+:[\w.]+)` \| (\d+) \|$", re.MULTILINE)

@@ -516,6 +516,7 @@ def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: 
     check_rooms(tmp_path, {"create": 45, "ready": 45, "paid": 38, "answered": 18})
 
 
+@pytest.mark.preloads
 def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path, shim: str) -> None:
     run("kill_at_writes", tmp_path, LD_PRELOAD=shim)
     for torn in (0, 1):
@@ -634,6 +635,7 @@ def test_a_ledger_that_is_mounted_by_itself_is_refused(tmp_path: Path, name: str
         subprocess.run(["umount", container], check=True)
 
 
+@pytest.mark.preloads
 def test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them(
     tmp_path: Path, shim: str
 ) -> None:
@@ -721,6 +723,7 @@ def test_processes_killed_at_random_never_overspend_or_answer_twice(tmp_path: Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two other people")
+@pytest.mark.preloads
 def test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died(tmp_path: Path, shim: str) -> None:
     run("share", tmp_path, LD_PRELOAD=shim)
     path, left = tmp_path / "team" / "ledger.db", tmp_path / "left"
