@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Distinct pages in every month, for the price of one count. The months are written down beforehand."""
-=======
-"""Distinct pages in every month, for the price of one count. The months are public, not taken from rows."""
->>>>>>> housedocs
 
 import datetime as dt
 import random

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Count what a query selects from a database file. Each person's rows of its result are protected."""
-=======
-"""Count what a query selects from a database file. Protected are each person's rows of its result."""
->>>>>>> housedocs
 
 import tempfile
 from pathlib import Path

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A budget that cannot be overspent by accident: the same question again costs nothing."""
-=======
-"""A budget that cannot be overspent by accident. The same question again costs nothing."""
->>>>>>> housedocs
 
 import tempfile
 from pathlib import Path

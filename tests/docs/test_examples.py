@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-<<<<<<< HEAD
 # What each prints, at least. Numbers are random; these lower bounds are 0 in no run that anybody will see.
-=======
-# Numbers are random; a lower bound of 0 is too unlikely at this epsilon to be seen.
->>>>>>> housedocs
 PRINTS = {
     "quickstart": r"At least [\d,]+ distinct values of url, with 95% confidence",
     "by_month": r"2024-01 \d+\n(2024-0[2-5] \d+\n){4}2024-06 \d+\n$",
