@@ -1,30 +1,41 @@
 """Count the distinct elements in a table, with a proven limit on what the answer tells about any person."""
-# ruff: noqa: F401
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpdistinct.advice.guide import Guide, guide
-    from dpdistinct.advice.plan import plan, plan_groups
-    from dpdistinct.cost import Cost
-    from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
-    from dpdistinct.graph.contributions import Contributions
-    from dpdistinct.graph.curves import (
-        Curve,
-        greedy_curve,
-        greedy_curve_of_sorted,
-        matching_curve,
-        sampling_curve,
-    )
-    from dpdistinct.grouped_release import GroupedRelease
-    from dpdistinct.ledger.account import BudgetError, Ledger, LedgerError, RequestError, UnavailableError
-    from dpdistinct.measurement import make_count_distinct
-    from dpdistinct.public import Table, count_distinct, count_distinct_by, read, table
-    from dpdistinct.release import Release
-    from dpdistinct.trusted.check import check
-    from dpdistinct.trusted.check_result import Check
-    from dpdistinct.wording import PrivacyWarning
+    from dpdistinct.advice.guide import Guide as Guide
+    from dpdistinct.advice.guide import guide as guide
+    from dpdistinct.advice.plan import plan as plan
+    from dpdistinct.advice.plan import plan_groups as plan_groups
+    from dpdistinct.cost import Cost as Cost
+    from dpdistinct.errors import ColumnError as ColumnError
+    from dpdistinct.errors import DpdistinctError as DpdistinctError
+    from dpdistinct.errors import FileError as FileError
+    from dpdistinct.errors import InputError as InputError
+    from dpdistinct.errors import ParameterError as ParameterError
+    from dpdistinct.graph.contributions import Contributions as Contributions
+    from dpdistinct.graph.curves import Curve as Curve
+    from dpdistinct.graph.curves import greedy_curve as greedy_curve
+    from dpdistinct.graph.curves import greedy_curve_of_sorted as greedy_curve_of_sorted
+    from dpdistinct.graph.curves import matching_curve as matching_curve
+    from dpdistinct.graph.curves import sampling_curve as sampling_curve
+    from dpdistinct.grouped_release import GroupedRelease as GroupedRelease
+    from dpdistinct.ledger.account import BudgetError as BudgetError
+    from dpdistinct.ledger.account import Ledger as Ledger
+    from dpdistinct.ledger.account import LedgerError as LedgerError
+    from dpdistinct.ledger.account import RequestError as RequestError
+    from dpdistinct.ledger.account import UnavailableError as UnavailableError
+    from dpdistinct.measurement import make_count_distinct as make_count_distinct
+    from dpdistinct.public import Table as Table
+    from dpdistinct.public import count_distinct as count_distinct
+    from dpdistinct.public import count_distinct_by as count_distinct_by
+    from dpdistinct.public import read as read
+    from dpdistinct.public import table as table
+    from dpdistinct.release import Release as Release
+    from dpdistinct.trusted.check import check as check
+    from dpdistinct.trusted.check_result import Check as Check
+    from dpdistinct.wording import PrivacyWarning as PrivacyWarning
 
 __version__ = "0.1.0"
 

@@ -13,6 +13,8 @@ from typing import Any
 LARGE_EPSILON = 5  # above this the promise is so weak that a warning is due
 COMMAND_WIDTH = 72  # of a line of a command, so that it fits into 80 columns
 
+NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
+
 
 class PrivacyWarning(UserWarning):
     """The privacy that was asked for is weak. An answer is given all the same."""

@@ -321,7 +321,7 @@ def test_a_period_is_named_wherever_the_groups_are(tmp_path: Path) -> None:
     assert GroupedRelease.from_dict(json.loads(found.to_json())) == found
     unknown = count_distinct_by(rows, **asked, group_by="time", groups="unknown", delta=1e-6)
     assert (
-        '1 group of month of time. Each group of the table is shown with a number under "at least"'
+        '1 group of month of time. Each group of the table is shown with too large a number under "at least"'
         in unknown.sentence()
     )
     before = {name: value for name, value in SHOWN.to_dict().items() if name != "every"}

@@ -68,7 +68,7 @@ def test_sorting_on_disk_stops_soon_and_leaves_nothing(
     assert seconds < 3 * SECONDS  # a busy machine is no bug
 
 
-INJECTED = [sys.executable, str(Path(__file__).with_name("signal_at.py"))]
+INJECTED = [sys.executable, str(Path(__file__).parents[1] / "support" / "signal_at.py")]
 
 
 @pytest.fixture(scope="module")

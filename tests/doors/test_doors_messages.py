@@ -241,26 +241,26 @@ NAMING = [
 ]
 
 
-@pytest.mark.parametrize("asked", ["user_1", "USER_171", "secret", "secret word", "user_17,secret"])
+@pytest.mark.parametrize("name", ["user_1", "USER_171", "secret", "secret word", "user_17,secret"])
 @pytest.mark.parametrize("sql", [None, *NAMING])
 def test_where_no_header_was_forgotten_no_message_shows_the_first_row(
-    asked: str, sql: str | None, tmp_path: Path
+    name: str, sql: str | None, tmp_path: Path
 ) -> None:
     """There the names of the columns are somebody's values. Only what was asked for may be repeated."""
     path = tmp_path / "visits.csv"
     path.write_text("user_17,Secret words,Secret_1,7.5\nb,c,d,e\n")
     ways = {
-        "read": lambda: asked.read(path, person=asked, element=asked, sql=sql),
+        "read": lambda: asked.read(path, person=name, element=name, sql=sql),
         "by group": lambda: asked.count_distinct_by(
-            path, person=asked, element=asked, sql=sql, group_by=asked, groups=["x"], epsilon=1
+            path, person=name, element=name, sql=sql, group_by=name, groups=["x"], epsilon=1
         ),
         "of two that are alike": lambda: asked.read(path, person="secret", element="SECRET", sql=sql),
     }
     for way in ways.values():
         with pytest.raises(DpdistinctError) as caught:
             way()
-        message = str(caught.value).replace(repr(asked), "")
-        typed = f"{sql} {asked}".lower()
+        message = str(caught.value).replace(repr(name), "")
+        typed = f"{sql} {name}".lower()
         values = {"user_17", "Secret words", "Secret_1", "7.5", "Secret"}
         assert not [value for value in values if value in message and value.lower() not in typed]
 

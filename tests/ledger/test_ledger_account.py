@@ -659,7 +659,7 @@ def test_a_file_of_a_time_that_no_calendar_has_is_an_input_like_any_other(
     path = tmp_path / "rows.csv"
     path.write_text("rows")
     found = SimpleNamespace(st_size=4, st_mtime_ns=seconds * 10**9)
-    monkeypatch.setattr(ledger_input, "os", SimpleNamespace(stat=lambda path: found))
-    file = ledger_input._file(str(path))
-    assert file["time"] == f"{seconds * 10**6} us"
-    assert describe_input({"files": [file]}) == ledger_input.OTHER
+    monkeypatch.setattr(ledger_input, "os", SimpleNamespace(path=os.path, stat=lambda path: found))
+    noted = ledger_input.files_input([path])
+    assert noted["files"] == [{"path": str(path), "time": f"{seconds} s"}]
+    assert describe_input(noted) == f"{path} ({seconds} s)"

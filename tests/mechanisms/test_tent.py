@@ -152,8 +152,7 @@ def test_the_draw_takes_more_bits_where_it_must(monkeypatch: pytest.MonkeyPatch)
     tail = TentTail([10, 12], [1, 2], epsilon=Fraction(1, 3), beta=Fraction(1, 10))
     at_five = math.floor(Fraction(tail.bounds(5, 200)[0], 10**400) * 2**192)
     for later, expected in ((0, 5), (2**64 - 1, 4)):
-        words = [at_five >> shift & 2**64 - 1 for shift in (128, 64, 0)]
-        drawn = iter([*words, later, 0, 0])
+        drawn = iter([at_five >> 64, at_five & 2**64 - 1, later, 0, 0])  # 128 bits first, then 64 at a time
         monkeypatch.setattr(inversion.secrets, "randbits", lambda _, drawn=drawn: next(drawn))
         assert draw_from(tail) == expected
 

@@ -17,7 +17,8 @@ from matplotlib.image import imread
 
 from dpdistinct import Contributions, InputError, ParameterError
 from dpdistinct.show.plots import check_plot_path, plot_exploration
-from dpdistinct.trusted.explore import NOT_PRIVATE, Exploration, explore
+from dpdistinct.trusted.explore import Exploration, explore
+from dpdistinct.wording import NOT_PRIVATE
 
 
 def exploration(people: int, each: int) -> Exploration:

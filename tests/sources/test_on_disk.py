@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from inputs import KINDS, TYPES, curve_of, visits_of
 from keyed import SECRET, assert_tells_nothing
 
 HERE = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent / "support")}
 SIDES = {"person": "person", "element": "element"}
 
 
@@ -88,7 +90,13 @@ print(*curve.values(200))
 print(*sorted(seen))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=HERE, timeout=120
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=HERE,
+        timeout=120,
+        env=ENVIRONMENT,
     )
     counts, seen = done.stdout.splitlines()
     expected = greedy_curve(asked.read(large, **SIDES)).values(200)

@@ -404,10 +404,9 @@ PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "pya
 import polars as pl, pandas as pd, dpdistinct
 table = {"person": ["a", "b", None], "element": ["x", "y", "z"]}
 for frame in (pl.DataFrame(table), pl.DataFrame(table).lazy(), pd.DataFrame(table)):
-    assert asked.read(frame, person="person", element="element").pairs == 2
-    assert asked.read(frame, person="person", element="element", sql="FROM data").pairs == 2
-    disk = {"method": "greedy", "memory_limit": "500MB"}
-    asked.count_distinct(frame, person="person", element="element", **disk)
+    assert dpdistinct.read(frame, person="person", element="element").pairs == 2
+    assert dpdistinct.read(frame, person="person", element="element", sql="FROM data").pairs == 2
+    dpdistinct.table(frame, person="person", memory_limit="500MB").count("element", method="greedy")
 """
 
 

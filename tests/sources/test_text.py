@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 import naive_text
 from asked import read
 from dpdistinct import Contributions, InputError, ParameterError, _core
-from dpdistinct.sources.text.files import CsvFiles, JsonLines
+from dpdistinct.question.reading import Reading
+from dpdistinct.sources.text import files as text_files
 from fuzz_text import FILE, Row, Stream, fuzz, keys_of, rows_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -31,6 +32,14 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+
+def CsvFiles(paths: list[str], *, threads: int, encoding: str = "utf-8") -> text_files.CsvFiles:  # noqa: N802
+    return text_files.CsvFiles(paths, Reading(encoding=encoding), threads=threads)
+
+
+def JsonLines(paths: list[str], *, threads: int, encoding: str = "utf-8") -> text_files.JsonLines:  # noqa: N802
+    return text_files.JsonLines(paths, Reading(encoding=encoding), threads=threads)
 
 
 COMMA = (b",", b"", True, False)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dpdistinct import Contributions, InputError, _core
 from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
+from dpdistinct.sources.source import NO_GROUPS
 from inputs import TYPES
 from raw_stream import Array, Field, RawStream
 
@@ -35,7 +36,8 @@ def keys_of(stream: Any) -> list[tuple[int, int]]:
 
 
 def relation_keys(relation: duckdb.DuckDBPyRelation, people: list[str], elements: list[str]) -> Any:
-    return Relation(relation).keys(Question(tuple(people), tuple(elements)))
+    question = Question(person=tuple(people), element=tuple(elements))
+    return Relation(relation).key_stream(question, NO_GROUPS, ordered=True)
 
 
 def integer(value: int) -> bytes:

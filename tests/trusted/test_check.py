@@ -25,7 +25,7 @@ import naive_text
 from asked import check
 from dpdistinct import ColumnError, FileError, ParameterError
 from dpdistinct.cli.main import app
-from dpdistinct.trusted.explore import NOT_PRIVATE
+from dpdistinct.wording import NOT_PRIVATE
 from test_layers import MODULES, imports_of
 
 SIDES: dict[str, Any] = {"person": "person", "element": "element"}

@@ -46,7 +46,8 @@ def explore_command(
         _explore_by_group(asked, plot, as_json)
         return
     from dpdistinct.show.plots import check_plot_path
-    from dpdistinct.trusted.explore import NOT_PRIVATE, explore_table
+    from dpdistinct.trusted.explore import explore_table
+    from dpdistinct.wording import NOT_PRIVATE
 
     if plot is not None:
         check_plot_path(plot)
@@ -67,7 +68,8 @@ def explore_command(
 def _explore_by_group(
     asked: tuple[Any, Question, Reading, Machine], plot: Path | None, as_json: bool
 ) -> None:
-    from dpdistinct.trusted.explore import NOT_PRIVATE, explore_groups, some_labels
+    from dpdistinct.trusted.explore import explore_groups, some_labels
+    from dpdistinct.wording import NOT_PRIVATE
 
     if plot is not None:
         raise ParameterError("--plot does not apply to groups; the table shows them")

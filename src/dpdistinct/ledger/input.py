@@ -32,7 +32,8 @@ def files_input(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
     times: dict[str, int] = {}
     for path, status in found:
         kept = without_values(path)
-        times[kept] = max(times.get(kept, 0), status.st_mtime_ns // 10**9)
+        seconds = status.st_mtime_ns // 10**9
+        times[kept] = max(times.get(kept, seconds), seconds)
     exact = [(path, status.st_size, status.st_mtime_ns) for path, status in found]
     return {
         "files": [{"path": path, "time": _time(seconds)} for path, seconds in times.items()],

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpdistinct.errors import InputError, ParameterError, shown
-from dpdistinct.trusted.explore import NOT_PRIVATE, Exploration
+from dpdistinct.wording import NOT_PRIVATE
+
+if TYPE_CHECKING:
+    from dpdistinct.trusted.explore import Exploration
 
 FORMATS = (".png", ".svg")
 

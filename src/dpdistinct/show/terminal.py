@@ -13,7 +13,7 @@ import typer
 
 from dpdistinct.question.parameters import Method
 from dpdistinct.show.tables import new_table, text_of
-from dpdistinct.wording import odds, plain
+from dpdistinct.wording import NOT_PRIVATE, odds, plain
 
 if TYPE_CHECKING:
     from dpdistinct.advice.plan import GroupPlan, Plan
@@ -119,9 +119,7 @@ def print_group_plan(rows: list[GroupPlan], parameters: Parameters, groups: int)
 
 def print_exploration(found: Exploration) -> None:
     """The curves and the mechanisms, between two warnings, with the words explained before each."""
-    from dpdistinct.trusted import explore as report
-
-    say(report.NOT_PRIVATE)
+    say(NOT_PRIVATE)
     say(f"{found.people:,} people, {found.elements:,} distinct elements, {found.pairs:,} distinct pairs.\n")
     say(
         f"{LIMIT}\nHow many elements each method keeps at a limit, how many matching loses, and the margin "
@@ -150,4 +148,4 @@ def print_exploration(found: Exploration) -> None:
         rows.append((e.mechanism, f"{e.lower_bound:,.0f}", *losses, error, f"{e.holds:.1%}", bound))
     print_table(("mechanism", "lower bound", "loss", "mean loss", "error", "right", "limit"), rows)
     say(f"{found.least()}\n")
-    say(f"epsilon {found.epsilon:g}, beta {found.beta:g}, method matching.\n{report.NOT_PRIVATE}")
+    say(f"epsilon {found.epsilon:g}, beta {found.beta:g}, method matching.\n{NOT_PRIVATE}")

@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpdistinct.trusted.explore import NOT_PRIVATE
-from dpdistinct.wording import over_lines
+from dpdistinct.wording import NOT_PRIVATE, over_lines
 
 
 @dataclass(frozen=True)

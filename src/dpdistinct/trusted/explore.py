@@ -34,9 +34,9 @@ from dpdistinct.question.parameters import Mechanism, Method, Parameters, check_
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Reading
 from dpdistinct.sources.opening import open_source
+from dpdistinct.wording import NOT_PRIVATE
 
 OwnMechanism = Callable[[Curve, Parameters, Sampler], Answer]
-NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ program that quotes what has to be quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -131,7 +131,9 @@ class _TextFiles:
         ]
         self._places = {name: -1 - i for i, name in enumerate(self.columns)}
 
-    def keys(self, people: list[str], elements: list[str], groups: list[str], **by: Any) -> KeyStream:
+    def keys(
+        self, people: list[str], elements: list[str], groups: Sequence[str] = (), **by: Any
+    ) -> KeyStream:
         """The keys of the rows in which none of these columns is NULL; with groups, of listed ones alone."""
         who, what, where = map(self._columns, (people, elements, groups))
         if groups:
@@ -156,7 +158,7 @@ class _TextFiles:
             lambda: _core.text_values(self._sources(), self._layout, asked, self._threads, left_out=left_out)
         )
 
-    def _columns(self, names: list[str]) -> list[tuple[bytes, int]]:
+    def _columns(self, names: Sequence[str]) -> list[tuple[bytes, int]]:
         return [(_utf8(name), self.place_of(name)) for name in names]
 
     def place_of(self, name: str) -> int:
