@@ -130,8 +130,8 @@ def by_engine(scene: Scene, source: Any) -> Outcome:
     """As a release by matching reads: the engine may use keys of its own."""
     how = dict(scene.how)
     machine = Machine(threads=how.pop("threads", None))
-    question = Question(**how)
-    with open_source(source, question, machine) as table:
+    question = Question.of(how)
+    with open_source(source, question, machine, **how) as table:
         contributions = read_contributions(table, question, machine, ordered=False)
     return Outcome(tuple(matching_curve(contributions, threads=1).values(LARGEST_BOUND).tolist()))
 
@@ -147,7 +147,7 @@ def by_group(
     """Grouped by the first column of the element, which a question would refuse: as odd as labels can be."""
     how = dict(scene.how)
     machine = Machine(threads=how.pop("threads", None), memory_limit=memory_limit)
-    question = Question(**how)
+    question = Question.of(how)
     column = question.element[0]
     of_unknown = every if groups == "unknown" else None
     question = unchecked(
@@ -160,7 +160,7 @@ def by_group(
     )
     parameters = parameters_of(question)
     assert isinstance(parameters, GroupParameters)
-    with open_source(source, question, machine) as table:
+    with open_source(source, question, machine, **how) as table:
         table.check(question)
         held, names = read_groups(table, question, question.method, parameters.bounds, machine)
     curve = held if isinstance(held, GroupedCurve) else grouped_greedy_curve(held, parameters.bounds)
