@@ -25,7 +25,7 @@ from dpdistinct import Contributions, Curve, sampling_curve
 from dpdistinct.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
 from dpdistinct.mechanisms import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
 from dpdistinct.noise import OpenDPSampler, laplace_margin
-from dpdistinct.parameters import MAX_BOUND, check_parameters
+from dpdistinct.parameters import MAX_BOUND, Number, check_parameters
 from graphs import ROOT
 from kinds import curves_of, held_out, is_heavy_tailed, real_tables, tuning
 
@@ -121,7 +121,7 @@ def in_whole_elements(
     return float(loss), float(error)
 
 
-def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tuple[float, float]:
+def joint(curve: Curve, epsilon: Number, beta: Number, aim: str = "lower_bound") -> tuple[float, float]:
     """Loss and error of "joint", the mean over its grids."""
     settings = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None, aim=aim

@@ -801,7 +801,12 @@ def test_count_and_explore_by_group(run: Run) -> None:
     assert "No row is in" not in run("explore", "lands.csv", *ASKED, *unknown).out
     assert refused(run("count", "lands.csv", *ASKED, "--groups", "DE"), "need --group-by COLUMN", status=2)
     assert refused(run("count", "lands.csv", *ASKED, "--group-by", "land"), "must be written down", status=2)
-    assert refused(run("count", *by, "--aim", "estimate"), "do not apply to counts by group", status=2)
+    for alone in ([], ["--one-group-per-person"]):
+        for aim in ("estimate", "lower_bound"):
+            found = json.loads(run("count", *by, *alone, "--aim", aim, "--json").out)
+            assert (found["aim"], found["neighbours"]) == (aim, "add or remove")
+            assert ("estimates, without a promise" in found["sentence"]) == (aim == "estimate")
+    assert refused(run("count", *by, "--series", "x"), "does not apply to counts by group", status=2)
 
 
 @pytest.mark.parametrize(

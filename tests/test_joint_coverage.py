@@ -24,6 +24,7 @@ from dpdistinct.joint import (
     JOINT_STRETCH,
     OFFSETS,
     STEPS,
+    joint_grid,
     joint_margin,
     joint_rule,
     kappa,
@@ -43,13 +44,20 @@ def test_the_factors_grow_and_every_beta_has_a_margin(aim: Any) -> None:
     assert table == sorted(table)
     assert all(a[1] <= b[1] for a, b in pairwise(table))
     previous = Fraction(0)
-    for beta in (Fraction(499, 1000), *(Fraction(1, 2) ** k for k in range(2, 40)), Fraction(1, 10**12)):
+    for beta in (Fraction(499, 1000), *(Fraction(1, 2) ** k for k in range(2, 61))):
         found = kappa(aim, beta)
         assert found > previous
         previous = found
-        factor = next(factor for reach, factor in table if found <= reach)
+        factor = next((factor for reach, factor in table if found <= reach), 38)
         assert float(factor) * math.exp(-float(found)) / 2 <= float(beta) * (1 + 1e-12)
         assert joint_margin(aim, Fraction(1), beta) >= found * STEPS
+
+
+def test_every_grid_has_the_same_number_of_candidates() -> None:
+    """The factor of a beta beyond the table."""
+    assert {len(joint_grid(MAX_BOUND, offset)) for offset in range(OFFSETS)} == {38}
+    for top in (1, 2, 7, 100, 12345, 2**30, 2**31 - 1):
+        assert max(len(joint_grid(top, offset)) for offset in range(OFFSETS)) <= 38
 
 
 def test_the_margin_is_the_one_of_the_table() -> None:

@@ -10,7 +10,9 @@ import pytest
 
 import dpdistinct
 from dpdistinct.group_mechanisms import check_group_parameters, count_groups
+from dpdistinct.groups import grouped_greedy_curve
 from dpdistinct.noise import OpenDPSampler, laplace_margin
+from grouped import grouped, private_pairs
 
 
 def test_plan_tells_noise_and_margin_however_numbers_are_written() -> None:
@@ -36,7 +38,8 @@ def test_the_plan_of_a_count_by_group_is_what_is_subtracted(mechanism: str) -> N
     max_bound = 7 if mechanism == "fixed" else None
     parameters = check_group_parameters(**asked, method="greedy", mechanism=mechanism, max_bound=max_bound)
     counts = np.full(12, 10_000, dtype=np.int64)
-    answer = count_groups(None, lambda bound: counts, parameters, OpenDPSampler())  # the first bound
+    curve = grouped_greedy_curve(grouped(private_pairs([{0: 1}], 12), 12), parameters.bounds)
+    answer = count_groups(curve, lambda bound: counts, parameters, OpenDPSampler())
     [row] = dpdistinct.plan_groups(**asked, bounds=[answer.counts[0].bound])
     margin = row.margin if mechanism == "sharp" else row.fixed_margin
     assert {count.estimate - count.lower_bound for count in answer.counts} == {margin}

@@ -122,7 +122,7 @@ MechanismName = Annotated[
     str | None,
     typer.Option(
         "--mechanism",
-        help="joint (sharp by group), sharp, paper, r2t, shifted_inverse, fixed.",
+        help="joint, sharp, paper, r2t, shifted_inverse, fixed; by group the default, or fixed.",
         autocompletion=choices("joint", "sharp", "paper", "r2t", "shifted_inverse", "fixed"),
     ),
 ]
@@ -137,7 +137,7 @@ AimName = Annotated[
     typer.Option(
         "--aim",
         help="What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
-        "near the truth; with joint).",
+        "near the truth; with joint, and by group).",
         autocompletion=choices("lower_bound", "estimate"),
     ),
 ]

@@ -56,14 +56,12 @@ def _run_groups(
 ) -> Callable[[], None]:
     from dpdistinct import grouping
 
-    if options["aim"] != "lower_bound" or options["series"] is not None:
-        raise ParameterError("--aim and --series do not apply to counts by group")
+    if options["series"] is not None:
+        raise ParameterError("--series does not apply to counts by group")
     about = query.group_query(
         about, groups=_groups(options), **some(options, "group_by", "every", "one_group_per_person")
     )
-    asked = grouping.group_parameters(
-        about, **numbers, delta=options["delta"], mechanism=options["mechanism"] or "sharp"
-    )
+    asked = grouping.group_parameters(about, **numbers, **some(options, "delta", "mechanism", "aim"))
     release, paid = grouping.ask_groups(data, about, asked, means, payment, **how)
     return lambda: _print(release, paid, payment, options["as_json"])
 
@@ -80,7 +78,7 @@ def explore_groups(options: Options) -> tuple[query.Query, list[grouping.Explore
         about,
         **some(options, "epsilon", "beta", "delta"),
         method="matching",
-        mechanism="sharp",
+        mechanism=None,
         max_bound=None,
     )
     means = resources.check_resources(**some(options, "memory_limit", "temp_directory", "threads"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,8 @@ import typer
 from dpdistinct import report
 from dpdistinct.cli_common import say
 from dpdistinct.errors import ParameterError
-from dpdistinct.group_margins import epsilon_for_group
+from dpdistinct.group_choice import chosen_margin
+from dpdistinct.group_margins import least_epsilon
 from dpdistinct.parameters import check_parameters
 from dpdistinct.terminal import print_group_plan, print_plan
 
@@ -41,8 +43,12 @@ def _print_epsilons(options: dict[str, Any], beta: Fraction) -> None:
     if groups is None:
         needed = {b: report.epsilon_for(margin=margin, bound=b, beta=beta) for b in bounds}
     else:
-        sizes = {"size": margin + 1, "beta": beta, "groups": groups}
-        needed = {b: epsilon_for_group(bound=b, **sizes) for b in bounds}
+
+        def margin_at(bound: int) -> Callable[[Fraction], int]:
+            asked: dict[str, Any] = {"aim": "lower_bound", "bound": bound, "beta": beta, "groups": groups}
+            return lambda epsilon: chosen_margin(epsilon=epsilon, **asked)
+
+        needed = {b: least_epsilon(margin_at(b), size=margin + 1) for b in bounds}
     if options["as_json"]:
         epsilons = {b: None if e is None else float(e) for b, e in needed.items()}
         typer.echo(json.dumps({"margin": margin, "epsilon": epsilons}))

@@ -6,6 +6,7 @@ tests/test_groups_exact.py):
     groups on a public list          epsilon-DP for adding or removing one person
     groups that are not known        (epsilon, delta)-DP for the same
     CHANGING one person's rows       2 epsilon, unlike a single count: one group may lose what another gains
+    a list of one group              epsilon for both: it is a single count
 
 All lower bounds hold together, and with them that of the total, with probability at least 1 - beta
 (unknown groups: one by one).
@@ -13,32 +14,30 @@ All lower bounds hold together, and with them that of the total, with probabilit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct.curves import Curve
 from dpdistinct.errors import ParameterError, shown
-from dpdistinct.group_margins import (
-    GROUP_SHARE,
-    TOGETHER,
-    group_margin,
-    largest_delta,
-    threshold,
-    total_margin,
-)
+from dpdistinct.group_choice import GroupRule, group_grid, group_rule, group_scores, group_share
+from dpdistinct.group_margins import TOGETHER, group_margin, largest_delta, threshold, total_margin
 from dpdistinct.groups import GroupedCurve
-from dpdistinct.mechanisms import SHARP_SHARE, run_mechanism, sharp_rule
+from dpdistinct.joint import JOINT_SHARE, STEPS, joint_bounds
+from dpdistinct.mechanisms import draw_joint, joint_answer, run_mechanism
 from dpdistinct.noise import Sampler, laplace_margin, noise_scale
-from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters, check_parameters, exact
-from dpdistinct.selection import RESOLUTION, lead_scores_of_all, qualities
+from dpdistinct.parameters import MAX_BOUND, Parameters, check_aim, check_parameters, exact
+from dpdistinct.selection import RESOLUTION
 
 MAX_GROUPS = 2**20
+
+Neighbours = Literal["add or remove", "add, remove or change"]
+"""For which difference of two tables epsilon was promised: one person's rows."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,15 @@ class GroupParameters:
     def bounds(self) -> list[int]:
         """The bounds at which the counts of all groups are needed."""
         if self.counting.mechanism == "fixed":
-            assert self.counting.max_bound is not None  # checked with the parameters
-            return [self.counting.max_bound]
-        return sharp_rule(self.choice, self.max_bound).bounds
+            return [self.max_bound]
+        if self.counting.mechanism == "joint":
+            return joint_bounds(self.counting.aim, self.max_bound)
+        return group_grid(self.max_bound)
 
     @property
     def max_bound(self) -> int:
         """The largest bound considered."""
-        return self.counting.max_bound or DEFAULT_MAX_BOUND["sharp"]
+        return self.counting.max_bound or MAX_BOUND
 
     @property
     def alone(self) -> bool:
@@ -69,11 +69,29 @@ class GroupParameters:
         return self.groups == 1 or self.one_group_per_person
 
     @property
+    def neighbours(self) -> Neighbours:
+        """What epsilon was promised for. Only a single count keeps it for changes, too."""
+        return "add, remove or change" if self.groups == 1 else "add or remove"
+
+    @property
     def choice(self) -> Fraction:
-        """What choosing the bound costs."""
-        if self.counting.mechanism == "fixed":
+        """What choosing the one bound of all groups costs; nothing if there is no choice."""
+        if self.counting.mechanism != "sharp" or self.max_bound == 1:
             return Fraction(0)
-        return (SHARP_SHARE if self.alone else GROUP_SHARE) * self.counting.epsilon
+        return group_share(self.counting.aim, self.groups) * self.counting.epsilon
+
+    @property
+    def rule(self) -> GroupRule:
+        """The public rule of that choice."""
+        counting = self.counting
+        return group_rule(
+            aim=counting.aim,
+            epsilon=counting.epsilon,
+            beta=counting.beta,
+            groups=self.groups,
+            delta=self.delta,
+            max_bound=self.max_bound,
+        )
 
 
 def check_group_parameters(
@@ -86,20 +104,29 @@ def check_group_parameters(
     groups: int | None,
     delta: Any = None,
     one_group_per_person: bool = False,
+    aim: Any = "lower_bound",
 ) -> GroupParameters:
-    """The parameters, exact, or one ParameterError that says what to change."""
+    """The parameters, exact, or one ParameterError that says what to change.
+
+    mechanism: None is "joint" where a group is counted alone, and "sharp" where one bound serves all.
+    """
+    if not isinstance(one_group_per_person, bool):
+        raise ParameterError("one_group_per_person must be True or False")
+    own = "joint" if groups == 1 or one_group_per_person else "sharp"
+    mechanism = own if mechanism is None else mechanism
     counting = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
+    counting = replace(counting, aim=check_aim(aim))
     if counting.method == "sampling":
         raise ParameterError('method must be "matching" or "greedy" with groups, got "sampling"')
-    if counting.mechanism not in ("sharp", "fixed"):
+    if counting.mechanism not in (own, "fixed"):
+        which = "groups that are counted alone" if own == "joint" else "groups"
         raise ParameterError(
-            f'mechanism must be "sharp" or "fixed" with groups, got "{counting.mechanism}"; '
-            "the others are made for a single count"
+            f'mechanism must be "{own}" (the default) or "fixed" with {which}, got "{counting.mechanism}"'
         )
-    if not isinstance(one_group_per_person, bool):
-        raise ParameterError("one_group_per_person must be True or False")
+    if counting.aim == "estimate" and counting.mechanism == "fixed":
+        raise ParameterError('aim "estimate" chooses a limit for it; leave mechanism "fixed" out')
     if groups is not None:
         if not 1 <= groups <= MAX_GROUPS:
             raise ParameterError(f"groups must have 1 to {MAX_GROUPS:,} entries, got {groups:,}")
@@ -154,102 +181,73 @@ def count_groups(
     moves them by at most the bound in all groups together.
     """
     rest = parameters.counting.epsilon - parameters.choice
-    bound = choose_bound(curve, parameters, rest, sampler)
+    bound = choose_bound(curve, parameters, sampler)
     values = [int(x) for x in counts_at(bound)]
+    if parameters.groups is not None:
+        return _counted(values, bound, rest, parameters, sampler)
     noisy = sampler.laplace_vector(values, sensitivity=bound, epsilon=rest)
-    if parameters.groups is None:
-        return _shown(values, noisy, bound, rest, parameters)
-    margin = group_margin(bound=bound, epsilon=rest, beta=parameters.counting.beta, groups=parameters.groups)
-    counts = [GroupCount(g, max(0, y - margin), max(0, y), bound) for g, y in enumerate(noisy)]
-    scales = ((noise_scale(bound, rest), len(noisy)),)
-    return _with_total(counts, noisy, scales, parameters)
+    return _shown(values, noisy, bound, rest, parameters)
 
 
-def choose_bound(
-    curve: GroupedCurve | None, parameters: GroupParameters, rest: Fraction, sampler: Sampler
-) -> int:
-    """The bound at which most is left of the groups once their margins are subtracted, privately.
+def choose_bound(curve: GroupedCurve | None, parameters: GroupParameters, sampler: Sampler) -> int:
+    """The one bound of all groups, privately: parameters.choice for adding or removing one person (G3).
 
-    The margin of a group is that of the public list, or the threshold if there is none: never one that
-    depends on which groups occur.
+    Everything but the curve follows from public numbers: never from which groups occur.
     """
-    if curve is None or len(parameters.bounds) == 1:
-        return parameters.bounds[0]
-    return _select([curve.above(group_losses(parameters, rest))], parameters, sampler)[0]
-
-
-@lru_cache(maxsize=64)
-def group_losses(parameters: GroupParameters, rest: Fraction) -> tuple[int, ...]:
-    """What each group loses at each bound: its margin, or the threshold of groups that are not known."""
-    bounds = parameters.bounds
-    if parameters.groups is None:
-        return tuple(threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds)
-    beta, groups = parameters.counting.beta, parameters.groups
-    return tuple(group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds)
-
-
-def _select(worth: Sequence[Sequence[int]], parameters: GroupParameters, sampler: Sampler) -> list[int]:
-    """The rule of "sharp", for what each bound is worth; a choice for each line."""
-    rule = sharp_rule(parameters.choice, parameters.max_bound)
-    quality = [qualities(line, rule.bounds, rule.cost) for line in worth]
-    return [
-        rule.bounds[
-            sampler.select(
-                [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
-                sensitivity=RESOLUTION,
-                epsilon=parameters.choice,
-                draw="permute_and_flip",
-            )
-        ]
-        for scores in lead_scores_of_all(quality, rule.bounds, rule.head_starts)
-    ]
+    if curve is None or parameters.choice == 0:
+        return parameters.max_bound
+    rule = parameters.rule
+    scores = group_scores(curve.totals(), curve.at(1), rule)
+    draw: Any = {"sensitivity": RESOLUTION, "epsilon": parameters.choice, "draw": "permute_and_flip"}
+    return rule.bounds[sampler.select(scores, **draw)]
 
 
 def count_single_groups(
     curves: Sequence[Curve], parameters: GroupParameters, sampler: Sampler
 ) -> GroupAnswer:
-    """Each group by "sharp" or "fixed" with all of epsilon and a bound of its own.
+    """Each group by "joint" or "fixed" with all of epsilon, and with "joint" a bound of its own.
 
     Guarantee: epsilon-DP if nobody holds pairs of two groups (claim G7).
     """
-    if parameters.groups == 1:
-        answer = run_mechanism(curves[0], parameters.counting, sampler)
+    counting, groups = parameters.counting, len(curves)
+    if groups == 1:
+        answer = run_mechanism(curves[0], counting, sampler)
         assert answer.bound is not None  # both mechanisms have one
         count = GroupCount(0, answer.lower_bound, answer.estimate, answer.bound)
         return GroupAnswer([count], answer.lower_bound, answer.estimate)
-    rest = parameters.counting.epsilon - parameters.choice
-    at = np.array(parameters.bounds, dtype=np.int64)
-    if parameters.counting.mechanism == "fixed":
-        chosen = [parameters.bounds[0]] * len(curves)
-    else:
-        chosen = _select([curve._evaluate(at).tolist() for curve in curves], parameters, sampler)
-    noisy, margins, scales = [0] * len(curves), {}, []
-    for bound in sorted(set(chosen)):  # one vector of noise for all groups of a bound
-        here = [group for group, own in enumerate(chosen) if own == bound]
-        values = [curves[group].at(bound) for group in here]
-        for group, y in zip(
-            here, sampler.laplace_vector(values, sensitivity=bound, epsilon=rest), strict=True
-        ):
-            noisy[group] = y
-        beta = parameters.counting.beta
-        margins[bound] = group_margin(bound=bound, epsilon=rest, beta=beta, groups=len(curves))
-        scales.append((noise_scale(bound, rest), len(here)))
+    if counting.mechanism == "fixed":
+        bound = parameters.max_bound
+        return _counted([curve.at(bound) for curve in curves], bound, counting.epsilon, parameters, sampler)
+    own = replace(counting, beta=TOGETHER * counting.beta / groups)
+    drawn = [draw_joint(curve, own, sampler) for curve in curves]
+    answers = [joint_answer(bound, noisy, own) for bound, noisy in drawn]
     counts = [
-        GroupCount(group, max(0, y - margins[bound]), max(0, y), bound)
-        for group, (y, bound) in enumerate(zip(noisy, chosen, strict=True))
+        GroupCount(group, answer.lower_bound, answer.estimate, bound)
+        for group, (answer, (bound, _)) in enumerate(zip(answers, drawn, strict=True))
     ]
-    return _with_total(counts, noisy, tuple(scales), parameters)
+    # Given the bounds, the noise is at most as wide as with the part of epsilon that the choice leaves (G7).
+    bounds = sorted(bound for bound, _ in drawn)
+    left = (1 - JOINT_SHARE) * counting.epsilon
+    scales = tuple((noise_scale(bound, left), bounds.count(bound)) for bound in sorted(set(bounds)))
+    total = sum(Fraction(bound * noisy, STEPS) for bound, noisy in drawn)
+    margin = total_margin(scales=scales, beta=(1 - TOGETHER) * counting.beta, whole=False)
+    lower = max(sum(count.lower_bound for count in counts), math.floor(total) - margin)
+    return GroupAnswer(counts, lower, max(0, lower, round(total)))
 
 
-def _with_total(
-    counts: list[GroupCount],
-    noisy: Sequence[int],
-    scales: tuple[tuple[float, int], ...],
-    parameters: GroupParameters,
+def _counted(
+    values: Sequence[int], bound: int, epsilon: Fraction, parameters: GroupParameters, sampler: Sampler
 ) -> GroupAnswer:
-    """The total is the better of two lower bounds that hold together: claims G5 and G6."""
-    beta = (1 - TOGETHER) * parameters.counting.beta
-    margin = total_margin(scales=scales, beta=beta)
+    """The noisy counts of all listed groups at a bound that is public by now, and the total.
+
+    The total is the better of two lower bounds that hold together: claims G5 and G6.
+    """
+    beta, groups = parameters.counting.beta, len(values)
+    noisy = sampler.laplace_vector(values, sensitivity=bound, epsilon=epsilon)
+    margin = group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups)
+    counts = [GroupCount(group, max(0, y - margin), max(0, y), bound) for group, y in enumerate(noisy)]
+    scales = ((noise_scale(bound, epsilon), groups),)
+    margin = total_margin(scales=scales, beta=(1 - TOGETHER) * beta)
     lower = max(sum(count.lower_bound for count in counts), sum(noisy) - margin)
     return GroupAnswer(counts, lower, max(0, sum(noisy)))
 

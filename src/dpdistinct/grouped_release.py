@@ -18,9 +18,16 @@ from typing import Any, ClassVar, Literal
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.group_choice import chosen_margin
 from dpdistinct.group_lists import Every, Value
-from dpdistinct.group_margins import GROUP_SHARE, epsilon_for_group
-from dpdistinct.group_mechanisms import GroupAnswer, GroupParameters, count_groups, count_single_groups
+from dpdistinct.group_margins import group_margin, least_epsilon, single_margin
+from dpdistinct.group_mechanisms import (
+    GroupAnswer,
+    GroupParameters,
+    Neighbours,
+    count_groups,
+    count_single_groups,
+)
 from dpdistinct.groups import (
     GroupedContributions,
     GroupedCurve,
@@ -28,9 +35,8 @@ from dpdistinct.groups import (
     first_basis,
     grouped_greedy_curve,
 )
-from dpdistinct.mechanisms import SHARP_SHARE
 from dpdistinct.noise import OpenDPSampler, Sampler
-from dpdistinct.parameters import Mechanism, Method
+from dpdistinct.parameters import Aim, Mechanism, Method
 from dpdistinct.release import drawn
 from dpdistinct.resources import thread_count
 from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
@@ -55,7 +61,8 @@ class GroupedRelease:
 
     There is a row for each group of the list, in its order; with groups="unknown" for each that may be
     shown. With probability at least 1 - beta every lower_bound and the total are at most the truth, all at
-    once (unknown groups: each by itself, and there is no total).
+    once (unknown groups: each by itself, and there is no total). The limit per person (`bound` of each row)
+    was chosen privately, as `aim` says: for large lower bounds, or for estimates near the truth.
 
     >>> row = GroupRow("DE", lower_bound=950, estimate=994, bound=10)
     >>> public = {"epsilon": 1.0, "beta": 0.05, "delta": 0.0, "method": "matching", "mechanism": "sharp"}
@@ -66,7 +73,8 @@ class GroupedRelease:
     DE,950,994,10
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows, and
-    (epsilon, delta) for unknown groups. Changing one person's rows costs 2 epsilon (docs/proofs/groups.md).
+    (epsilon, delta) for unknown groups. Changing one person's rows costs 2 epsilon (docs/proofs/groups.md),
+    unless `neighbours` says otherwise, as it does for a list of one group.
     """
 
     kind: ClassVar[str] = "grouped"  # of an answer, in a ledger
@@ -84,6 +92,8 @@ class GroupedRelease:
     group_by: tuple[str, ...]
     element: str | None = None
     every: tuple[Every | None, ...] = ()  # of each column of group_by: the period, if it is one
+    aim: Aim = "lower_bound"
+    neighbours: Neighbours = "add or remove"
 
     @property
     def heads(self) -> list[str]:
@@ -102,10 +112,17 @@ class GroupedRelease:
         """
         if row.estimate < 1:
             return None
-        alone = self.one_group_per_person or len(self.rows) == 1
-        share = 1 - (Fraction(0) if self.mechanism == "fixed" else SHARP_SHARE if alone else GROUP_SHARE)
         groups, beta = len(self.rows), Fraction(repr(self.beta))
-        return epsilon_for_group(size=row.estimate, bound=row.bound, beta=beta, groups=groups, share=share)
+
+        def margin(epsilon: Fraction) -> int:
+            asked: dict[str, Any] = {"bound": row.bound, "epsilon": epsilon, "beta": beta, "groups": groups}
+            if self.mechanism == "joint":
+                return single_margin(aim=self.aim, **asked)
+            if self.mechanism == "fixed" or self.max_bound == 1:
+                return group_margin(**asked)
+            return chosen_margin(aim=self.aim, **asked)
+
+        return least_epsilon(margin, size=row.estimate)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, by name; `rows` is a list of dictionaries."""
@@ -201,6 +218,11 @@ class GroupedRelease:
         least, most = min(row.bound for row in self.rows), max(row.bound for row in self.rows)
         limit = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         pairs = "pair" if most == 1 else "pairs"
+        if self.aim == "estimate":
+            return (
+                "The noisy counts are estimates, without a promise; they count at most "
+                f"{limit} {pairs} for each person."
+            )
         return f"The noisy counts count at most {limit} {pairs} for each person; the truth may be far higher."
 
     def _count(self) -> str:
@@ -242,7 +264,7 @@ class GroupedRelease:
         promise = (
             f"Privacy: this table alone costs epsilon = {epsilon}{delta} for each person added or removed"
         )
-        if len(self.rows) != 1 or self.delta:
+        if self.neighbours == "add or remove":
             changed = min(1.0, (1 + math.exp(min(self.epsilon, 700))) * self.delta)  # a probability
             both = f", delta = {changed:.3g}" if self.delta else ""
             promise += f", and {plain(2 * self.epsilon)}{both} for changing what somebody did"
@@ -366,6 +388,8 @@ def release_groups(
         group_by=tuple(group_by),
         element=element,
         every=tuple(every),
+        aim=counting.aim,
+        neighbours=parameters.neighbours,
     )
 
 

@@ -23,7 +23,7 @@ from dpdistinct.groups import (
 )
 from dpdistinct.layout import Format
 from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Mechanism, Method, Number
+from dpdistinct.parameters import Aim, Mechanism, Method, Number
 from dpdistinct.privacy import Cost
 from dpdistinct.query import Columns, Query, check_query, group_query
 from dpdistinct.reading import goes_by_disk
@@ -49,8 +49,9 @@ def count_distinct_by(
     beta: Number = 0.05,
     delta: Number | None = None,
     method: Method = "matching",
-    mechanism: Mechanism = "sharp",
+    mechanism: Mechanism | None = None,
     max_bound: int | None = None,
+    aim: Aim = "lower_bound",
     sql: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
@@ -73,8 +74,10 @@ def count_distinct_by(
     from the data: a list, "2024-01..2024-12" with every="month" (or day, week, year), the path of a CSV
     file, or a mapping from each column to one of these for all combinations; or "unknown" with a
     delta, and then only groups with enough people show. one_group_per_person: a person counts in the
-    first listed group among their own rows only, and every group has a limit of its own. All else:
-    as for count_distinct.
+    first listed group among their own rows only, and every group has a limit of its own; without it, one
+    limit serves all groups. mechanism: None, or "fixed" with a max_bound. aim: "lower_bound" chooses the
+    limit per person for large lower bounds, "estimate" for noisy counts near the truth. All else: as for
+    count_distinct.
 
     >>> import duckdb
     >>> visits = duckdb.sql(
@@ -87,7 +90,8 @@ def count_distinct_by(
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
-    at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
+    at once. CHANGING one person's rows costs 2 epsilon here, except for a list of one group
+    (docs/proofs/groups.md).
     """
     query = check_query(
         person=person,
@@ -112,6 +116,7 @@ def count_distinct_by(
         method=method,
         mechanism=mechanism,
         max_bound=max_bound,
+        aim=aim,
     )
     resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name)

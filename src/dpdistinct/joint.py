@@ -104,6 +104,12 @@ def joint_grid(max_bound: int, offset: int) -> list[int]:
     return [*below, max_bound]
 
 
+def joint_bounds(aim: Aim, max_bound: int) -> list[int]:
+    """All bounds at which a count may be asked for, whichever grid is drawn."""
+    grids = [joint_grid(max_bound, offset) for offset in range(OFFSETS)]
+    return sorted({bound for grid in grids for bound in grid + joint_counted(aim, grid)})
+
+
 @lru_cache
 def full_grid(offset: int) -> list[int]:
     """The grid up to the largest bound that anybody may ask for."""
@@ -147,11 +153,13 @@ def joint_margin(aim: Aim, epsilon: Fraction, beta: Fraction) -> int:
 def kappa(aim: Aim, beta: Fraction) -> Fraction:
     """A number with S(kappa) e^-kappa / 2 <= beta, by the first factor of the table that reaches it.
 
-    S grows with kappa, so a factor holds for every kappa up to its own.
+    S grows with kappa, so a factor holds for every kappa up to its own. S is never more than the number of
+    candidates, which serves the tiny beta of one of a million groups.
     """
     own = context(40, ROUND_CEILING)
-    for reach, factor in COVERAGE[aim]:
+    candidates = Fraction(len(full_grid(0)))  # as many on every grid
+    for reach, factor in [*COVERAGE[aim], (Fraction(1000), candidates)]:
         log = Fraction(own.ln(quotient(own, factor / (2 * beta))))
         if log < reach:
             return log + Fraction(1, 10**30)  # more than the digits may lack
-    raise AssertionError("the table ends beyond the smallest beta that is allowed")
+    raise AssertionError("no beta is so small")

@@ -55,9 +55,9 @@ def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
     half = parameters.epsilon / 2
     bounds = range(1, max_bound + 1)
-    t = 2 / half * _log(max_bound / parameters.beta)
+    t = 2 / half * log(max_bound / parameters.beta)
     cost = per_bound(half, parameters.beta) + t
-    quality = qualities(curve.values(max_bound).tolist(), bounds, _units(cost))
+    quality = qualities(curve.values(max_bound).tolist(), bounds, units(cost))
     scores = paper_scores(quality, bounds)
     chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
     return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
@@ -69,22 +69,29 @@ def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     The count is taken in units of bound / STEPS: one person moves it by STEPS at every bound, as far
     as two scores. Its noise is larger where the choice of the bound was close, and so hides it.
     """
-    epsilon, aim = parameters.epsilon, parameters.aim
+    return joint_answer(*draw_joint(curve, parameters, sampler), parameters)
+
+
+def draw_joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> tuple[int, int]:
+    """The bound of the count, and the noisy count in units of bound / STEPS."""
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
-    rule = joint_rule(aim, epsilon, max_bound, sampler.below(OFFSETS))
-    counts = [curve.at(bound) for bound in rule.bounds]
-    counted = [(curve.at(bound), bound) for bound in rule.counted]
-    leads = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
+    rule = joint_rule(parameters.aim, parameters.epsilon, max_bound, sampler.below(OFFSETS))
+    counts, counted = (curve.at_all(bounds) for bounds in (rule.bounds, rule.counted))
+    scores = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
     chosen, noisy = sampler.select_and_count(
-        [lead - prior for lead, prior in zip(leads, rule.prior, strict=True)],
-        [count * STEPS // bound for count, bound in counted],
+        [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
+        [count * STEPS // bound for count, bound in zip(counted, rule.counted, strict=True)],
         sensitivity=RESOLUTION,
-        epsilon=epsilon,
+        epsilon=parameters.epsilon,
         share=JOINT_SHARE,
     )
-    bound = rule.counted[chosen]
+    return rule.counted[chosen], noisy
+
+
+def joint_answer(bound: int, noisy: int, parameters: Parameters) -> Answer:
+    """What follows from the draw and public numbers."""
     # More than (noisy - margin) units; so at least the next whole number of elements.
-    margin = joint_margin(aim, epsilon, parameters.beta)
+    margin = joint_margin(parameters.aim, parameters.epsilon, parameters.beta)
     lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
     nearest = (2 * noisy * bound + STEPS) // (2 * STEPS)
     return Answer(lower_bound, estimate=max(lower_bound, nearest), bound=bound)
@@ -98,7 +105,7 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """
     choice = SHARP_SHARE * parameters.epsilon
     rule = sharp_rule(choice, parameters.max_bound or DEFAULT_MAX_BOUND["sharp"])
-    quality = qualities([curve.at(bound) for bound in rule.bounds], rule.bounds, rule.cost)
+    quality = qualities(curve.at_all(rule.bounds), rule.bounds, rule.cost)
     scores = lead_scores(quality, rule.bounds, rule.head_starts)
     chosen = sampler.select(
         [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
@@ -122,8 +129,8 @@ class SharpRule:
 @lru_cache(maxsize=64)
 def sharp_rule(choice: Fraction, max_bound: int) -> SharpRule:
     """The public rule, for `choice` of epsilon."""
-    bounds, cost = sharp_grid(max_bound), _units(SHARP_COST / choice)
-    prior = [_units(2 / choice * _log(Fraction(bound))) for bound in bounds]
+    bounds, cost = sharp_grid(max_bound), units(SHARP_COST / choice)
+    prior = [units(2 / choice * log(Fraction(bound))) for bound in bounds]
     starts = [[sharp_head_start(cost, l, m) for m in bounds] for l in bounds]
     return SharpRule(bounds, cost, prior, np.array(starts, dtype=object))
 
@@ -175,7 +182,7 @@ def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> A
     """
     epsilon, beta = parameters.epsilon, parameters.beta
     outputs = output_grid()
-    tau = max(1, math.ceil(2 / epsilon * _log(len(outputs) / beta)) - 1)
+    tau = max(1, math.ceil(2 / epsilon * log(len(outputs) / beta)) - 1)
     fewest = curve.fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
     # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
     places = np.searchsorted(outputs, fewest, side="right") - 1
@@ -213,15 +220,15 @@ MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
 
 def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
     """What each unit of the bound costs in margin: ln(1 / 2 beta) / epsilon."""
-    return _log(1 / (2 * beta)) / epsilon
+    return log(1 / (2 * beta)) / epsilon
 
 
-def _log(x: Fraction) -> Fraction:
+def log(x: Fraction) -> Fraction:
     """Ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
     own = context(40, ROUND_HALF_EVEN)
     return Fraction(own.ln(quotient(own, x))).limit_denominator(10**30)
 
 
-def _units(x: Fraction) -> int:
+def units(x: Fraction) -> int:
     """X in the units of the scores."""
     return math.ceil(x * RESOLUTION)

@@ -58,8 +58,7 @@ def check_parameters(
         raise ParameterError(
             f"mechanism must be one of {', '.join(get_args(Mechanism))}, got {shown(mechanism)}"
         )
-    if type(aim) is not str or aim not in get_args(Aim):
-        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    aim = check_aim(aim)
     if aim == "estimate" and mechanism != "joint":
         raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')
     if mechanism == "shifted_inverse" and max_bound is not None:
@@ -83,8 +82,15 @@ def check_parameters(
         method=cast(Method, method),
         mechanism=cast(Mechanism, mechanism),
         max_bound=max_bound,
-        aim=cast(Aim, aim),
+        aim=aim,
     )
+
+
+def check_aim(aim: Any) -> Aim:
+    """The aim, or one ParameterError that says which there are."""
+    if type(aim) is not str or aim not in get_args(Aim):
+        raise ParameterError(f"aim must be one of {', '.join(get_args(Aim))}, got {shown(aim)}")
+    return cast(Aim, aim)
 
 
 NUMBER = re.compile(r"[+-]?\d{1,40}(/[1-9]\d{0,39}|(\.\d{0,40})?([eE][+-]?\d{1,2})?)|[+-]?\.\d{1,40}")

@@ -19,8 +19,9 @@ import numpy as np
 from dpdistinct.contributions import Contributions
 from dpdistinct.curves import Curve
 from dpdistinct.errors import ParameterError, shown
+from dpdistinct.group_choice import group_share
 from dpdistinct.group_lists import MAX_GROUPS
-from dpdistinct.group_margins import GROUP_SHARE, TOGETHER, group_margin, total_margin
+from dpdistinct.group_margins import TOGETHER, group_margin, total_margin
 from dpdistinct.joint import STEPS, joint_margin
 from dpdistinct.mechanisms import Answer, run_mechanism
 from dpdistinct.noise import OpenDPSampler, Sampler, laplace_margin, noise_scale
@@ -91,7 +92,7 @@ def plan_groups(
     if type(groups) is not int or not 2 <= groups <= MAX_GROUPS:
         raise ParameterError(f"groups must be how many there are, 2 to {MAX_GROUPS:,}, got {shown(groups)}")
     epsilon, beta = _checked(epsilon, beta, bounds)
-    rest = (1 - GROUP_SHARE) * epsilon
+    rest = (1 - group_share("lower_bound", groups)) * epsilon
     plans = []
     for bound in bounds:
         noise = noise_scale(bound, rest)

@@ -9,7 +9,6 @@ tests/test_selection.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,33 +61,18 @@ def lead_scores(quality: Sequence[int], bounds: Sequence[int], head_starts: NDAr
     count_i - count_j (docs/proofs/curves.md, claim 7a). The head starts are public, so they move
     nothing. Quadratic: for grids of some hundred bounds.
     """
-    return lead_scores_of_all([quality], bounds, head_starts)[0]
-
-
-def lead_scores_of_all(
-    qualities: Sequence[Sequence[int]], bounds: Sequence[int], head_starts: NDArray[Any]
-) -> list[list[int]]:
-    """The lead scores of several curves on one grid."""
-    if len(bounds) == 1:
-        return [[0]] * len(qualities)
-    scores = []
-    small = int(head_starts.max()) < 2**61
-    of_pairs = cache(lambda fits: _of_pairs(bounds, head_starts, fits))
-    for quality in qualities:
-        fits = small and _fits_int64(quality, bounds, ())
-        p, (largest, starts) = _array(quality, fits), of_pairs(fits)
-        lead = np.subtract.outer(p, p) // largest + starts
-        np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
-        scores.append(lead.min(axis=1).tolist())
-    return scores
-
-
-def _of_pairs(
-    bounds: Sequence[int], head_starts: NDArray[Any], fits: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The larger bound of two candidates, and how far ahead the first starts."""
+    fits = int(head_starts.max()) < 2**61 and _fits_int64(quality, bounds, ())
     b = _array(bounds, fits)
-    return np.maximum.outer(b, b), head_starts.astype(b.dtype)
+    return leads(_array(quality, fits), np.maximum.outer(b, b), head_starts.astype(b.dtype))
+
+
+def leads(quality: NDArray[Any], moved: NDArray[Any], head_starts: NDArray[Any]) -> list[int]:
+    """Min over j != i of floor((P_i - P_j) / moved_ij) + head_starts_ij; nothing to lead over gives 0."""
+    if len(quality) == 1:
+        return [0]
+    lead = np.subtract.outer(quality, quality) // moved + head_starts
+    np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
+    return [int(score) for score in lead.min(axis=1)]
 
 
 def _array(x: Sequence[int], fits: bool) -> NDArray[Any]:
