@@ -163,7 +163,7 @@ def by_group(
     return Outcome(groups={name: {bound: kept[bound][i] for bound in kept} for i, name in enumerate(names)})
 
 
-BY_GROUP = {"epsilon": 1, "beta": "0.05", "method": "greedy", "mechanism": "sharp", "max_bound": 16}
+BY_GROUP = {"epsilon": 1, "beta": "0.05", "method": "greedy", "mechanism": None, "max_bound": 16}
 HONEST = [f"honest {i}" for i in range(40)]
 LISTED = [*HONEST, *(f"element {i}" for i in range(40)), "", "x", "é", "NULL", "7"]
 # Texts whose keys as labels are those of honest ones.

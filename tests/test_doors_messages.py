@@ -81,7 +81,13 @@ RELEASE = {"epsilon": 1, "beta": 0.05, "method": "greedy", "mechanism": "paper",
 READ = {"data": TABLE, "person": "person", "element": "element"}
 LIMITS = {"sql": None, "memory_limit": None, "temp_directory": None, "threads": None}
 LIMITS |= {"columns": None, "encoding": "utf-8"}
-GROUPS = RELEASE | {"mechanism": "sharp", "delta": None, "group_by": "element", "groups": ["1"]}
+GROUPS = RELEASE | {
+    "mechanism": "joint",
+    "aim": "lower_bound",
+    "delta": None,
+    "group_by": "element",
+    "groups": ["1"],
+}
 GROUPS |= {"every": None, "one_group_per_person": False}
 ONE = dpdistinct.Cost(1)
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}

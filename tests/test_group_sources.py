@@ -133,7 +133,7 @@ def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) ->
 def curve_of(source: Any, how: dict[str, Any], resources: Any = None) -> Any:
     query = group_query(check_query(**SIDES), **how)
     parameters = group_parameters(
-        query, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism="sharp", max_bound=40
+        query, epsilon=1, beta=0.05, delta=None, method="greedy", mechanism=None, max_bound=40
     )
     resources = resources or ON_DISK
     with open_source(source, query, resources) as opened:

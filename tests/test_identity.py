@@ -185,6 +185,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "another series": {"series": "weekly"},
     "another name of the data": {"data_name": "x", "request_id": "named"},
     "groups": {"group_by": "land", "groups": ["DE", "FR"]},
+    "groups for the estimate": {"group_by": "land", "groups": ["DE", "FR"], "aim": "estimate"},
     "groups in another order": {"group_by": "land", "groups": ["FR", "DE"]},
     "fewer groups": {"group_by": "land", "groups": ["DE"]},
     "groups of a column": {"element": ["URL", "land"], "group_by": "land", "groups": ["DE", "FR"]},
