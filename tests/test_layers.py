@@ -24,6 +24,7 @@ LAYERS = [
     "curves ledger synthetic",
     "mechanisms groups",
     "group_margins",
+    "group_choice",
     "group_mechanisms release",
     "sources.duck sources.text sources.headers sources.frames sources.sparkio sources.sparkkeys",
     "sources.databases sources.parquet sources.spark sources.guesses sources.text_groups",

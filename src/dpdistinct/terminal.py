@@ -73,8 +73,8 @@ def print_group_plan(rows: list[GroupPlan], parameters: Parameters, groups: int)
     )
     say(
         "So a group with fewer elements than its margin is too small for an answer. What people hold above "
-        "the limit is lost on top. With --one-group-per-person every group chooses a limit of its own, "
-        "which makes margins a third larger.\n"
+        "the limit is lost on top. With --one-group-per-person every group chooses a limit of its own, with "
+        "a margin up to a seventh larger where there are many groups.\n"
         f"epsilon {plain(epsilon)}: {odds(epsilon)}."
     )
 
