@@ -12,7 +12,7 @@ from dpdistinct import report
 from dpdistinct.cli_common import FILE_OPTIONS, say
 from dpdistinct.cli_count import NEED_GROUP_BY, Options, explore_groups, some
 from dpdistinct.errors import ParameterError
-from dpdistinct.grouped_release import group_heads, group_name, printable
+from dpdistinct.group_lists import group_heads, group_name, printable
 from dpdistinct.parameters import check_parameters
 from dpdistinct.plots import check_plot_path, plot_exploration
 from dpdistinct.reading import read

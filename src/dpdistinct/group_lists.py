@@ -259,3 +259,23 @@ def _size(lengths: Iterator[int]) -> int:
     for length in lengths:
         size *= length
     return size
+
+
+def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
+    """What the groups are, by column.
+
+    >>> group_heads(["country", "day"], [None, "month"])
+    ['country', 'month of day']
+    """
+    pairs = zip(group_by, every, strict=True)
+    return [f"{period} of {name}" if period else name for name, period in pairs]
+
+
+def group_name(group: Value | tuple[Value, ...]) -> str:
+    """A group as it is shown to people."""
+    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
+
+
+def printable(value: Value) -> str:
+    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))

@@ -25,13 +25,27 @@ from numpy.typing import NDArray
 
 from dpdistinct.curves import Curve
 from dpdistinct.errors import ParameterError, shown
-from dpdistinct.group_choice import GroupRule, group_grid, group_rule, group_scores, group_share
-from dpdistinct.group_margins import TOGETHER, group_margin, largest_delta, threshold, total_margin
+from dpdistinct.group_choice import (
+    GroupRule,
+    chosen_margin,
+    group_grid,
+    group_rule,
+    group_scores,
+    group_share,
+)
+from dpdistinct.group_margins import (
+    TOGETHER,
+    group_margin,
+    largest_delta,
+    single_margin,
+    threshold,
+    total_margin,
+)
 from dpdistinct.groups import GroupedCurve
 from dpdistinct.joint import JOINT_SHARE, STEPS, joint_bounds
 from dpdistinct.mechanisms import draw_joint, joint_answer, run_mechanism
 from dpdistinct.noise import Sampler, laplace_margin, noise_scale
-from dpdistinct.parameters import MAX_BOUND, Parameters, check_aim, check_parameters, exact
+from dpdistinct.parameters import MAX_BOUND, Aim, Mechanism, Parameters, check_aim, check_parameters, exact
 from dpdistinct.selection import RESOLUTION
 
 MAX_GROUPS = 2**20
@@ -264,3 +278,21 @@ def _shown(
         if value > 0 and y >= least
     ]
     return GroupAnswer(counts, None, None)
+
+
+def margin_of_group(
+    *,
+    mechanism: Mechanism,
+    aim: Aim,
+    max_bound: int,
+    bound: int,
+    epsilon: Fraction,
+    beta: Fraction,
+    groups: int,
+) -> int:
+    """What a listed group loses at this bound, for `epsilon` and `beta` of the whole release. Public."""
+    if mechanism == "joint":
+        return single_margin(aim=aim, bound=bound, epsilon=epsilon, beta=beta, groups=groups)
+    if mechanism == "fixed" or max_bound == 1:
+        return group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups)
+    return chosen_margin(aim=aim, bound=bound, epsilon=epsilon, beta=beta, groups=groups)

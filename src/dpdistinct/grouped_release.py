@@ -18,15 +18,15 @@ from typing import Any, ClassVar, Literal
 from dpdistinct.curves import Curve, greedy_curve, matching_curve
 from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_choice import chosen_margin
-from dpdistinct.group_lists import Every, Value
-from dpdistinct.group_margins import group_margin, least_epsilon, single_margin
+from dpdistinct.group_lists import Every, Value, group_heads, group_name, printable
+from dpdistinct.group_margins import least_epsilon
 from dpdistinct.group_mechanisms import (
     GroupAnswer,
     GroupParameters,
     Neighbours,
     count_groups,
     count_single_groups,
+    margin_of_group,
 )
 from dpdistinct.groups import (
     GroupedContributions,
@@ -112,17 +112,9 @@ class GroupedRelease:
         """
         if row.estimate < 1:
             return None
-        groups, beta = len(self.rows), Fraction(repr(self.beta))
-
-        def margin(epsilon: Fraction) -> int:
-            asked: dict[str, Any] = {"bound": row.bound, "epsilon": epsilon, "beta": beta, "groups": groups}
-            if self.mechanism == "joint":
-                return single_margin(aim=self.aim, **asked)
-            if self.mechanism == "fixed" or self.max_bound == 1:
-                return group_margin(**asked)
-            return chosen_margin(aim=self.aim, **asked)
-
-        return least_epsilon(margin, size=row.estimate)
+        asked: dict[str, Any] = {"mechanism": self.mechanism, "aim": self.aim, "max_bound": self.max_bound}
+        asked |= {"bound": row.bound, "beta": Fraction(repr(self.beta)), "groups": len(self.rows)}
+        return least_epsilon(lambda epsilon: margin_of_group(epsilon=epsilon, **asked), size=row.estimate)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, by name; `rows` is a list of dictionaries."""
@@ -311,26 +303,6 @@ class GroupedRelease:
             bar = f'<div style="width:{width}px;height:1em;background:#4477aa"></div>'
             lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
         return "".join([*lines, "</tbody></table><p>", html.escape(self.sentence()), "</p>"])
-
-
-def group_heads(group_by: Sequence[str], every: Sequence[Every | None]) -> list[str]:
-    """What the groups are, by column.
-
-    >>> group_heads(["country", "day"], [None, "month"])
-    ['country', 'month of day']
-    """
-    pairs = zip(group_by, every, strict=True)
-    return [f"{period} of {name}" if period else name for name, period in pairs]
-
-
-def group_name(group: Value | tuple[Value, ...]) -> str:
-    """A group as it is shown to people."""
-    return " ".join(map(printable, group)) if isinstance(group, tuple) else printable(group)
-
-
-def printable(value: Value) -> str:
-    """A value for people to read. That of an unknown group is from the data, and could steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
 def _at_least(row: GroupRow) -> str:
