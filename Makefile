@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 TESTS := $(VENV)/.tests-installed
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) \
+	$(shell find src/dpdistinct -name __init__.py)
 
 # Where the environment forbids Python to keep byte code, every command would compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -26,8 +27,8 @@ test-all: $(TESTS) lint test-spark
 test-spark: $(TESTS)
 	@command -v java >/dev/null || { echo "Spark needs Java 17 or newer; install it (Debian: apt-get install default-jre-headless)"; exit 1; }
 	@$(PIP) install "dpdistinct[spark-connect]"
-	$(BIN)/python -m pytest -m "spark and not slow" tests/test_spark.py tests/test_doors_spark.py tests/test_group_spark.py \
-		tests/test_spark_connect.py
+	$(BIN)/python -m pytest -m "spark and not slow" tests/sources/test_spark.py tests/doors/test_doors_spark.py tests/sources/test_group_spark.py \
+		tests/sources/test_spark_connect.py
 
 lint: $(TESTS)
 	$(BIN)/ruff check .
@@ -41,8 +42,8 @@ test-clang:
 	@$(PYTHON) -m venv $(CLANG)
 	@CXX=clang++ $(CLANG)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_STRICT=ON -C build-dir=build/clang ".[test]"
-	$(CLANG)/bin/python -m pytest -m "not slow" tests/test_values.py tests/test_keys.py tests/test_curves.py \
-		tests/test_text.py tests/test_contributions.py tests/test_small_stacks.py
+	$(CLANG)/bin/python -m pytest -m "not slow" tests/sources/test_values.py tests/sources/test_keys.py tests/graph/test_curves.py \
+		tests/sources/test_text.py tests/graph/test_contributions.py tests/graph/test_small_stacks.py
 
 # The source distribution, and from it the wheel of this version of Python; on Linux with the name of the
 # oldest systems that have what it needs.
@@ -62,12 +63,12 @@ endif
 # Random and malformed tables and text files, for SECONDS each.
 SECONDS ?= 120
 fuzz: $(TESTS)
-	$(BIN)/python tests/fuzz_core.py $(SECONDS)
-	$(BIN)/python tests/fuzz_text.py $(SECONDS)
+	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_core.py $(SECONDS)
+	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_text.py $(SECONDS)
 
 # Neighbouring tables through every kind of input, for SECONDS: one hostile person more, or one less.
 fuzz-doors: $(TESTS)
-	$(BIN)/python tests/fuzz_doors.py $(SECONDS)
+	PYTHONPATH=tests/support:tests/doors:tests/sources $(BIN)/python tests/fuzz/fuzz_doors.py $(SECONDS)
 
 # The whole test-suite and a fuzz run with a core built for AddressSanitizer and UndefinedBehaviorSanitizer.
 # Python itself is not, so their library must come first, and leaks of Python's own are not ours.
@@ -77,16 +78,16 @@ SANITIZED := LD_PRELOAD="$(call library,libasan.so) $(call library,libstdc++.so)
 	ASAN_OPTIONS=detect_leaks=0 ARROW_DEFAULT_MEMORY_POOL=system $(SANITIZE)/bin/python
 # These put a library of their own first.
 NOT_SANITIZED := \
-	--deselect tests/test_ledger.py::test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died \
-	--deselect tests/test_ledger.py::test_death_at_every_write_loses_no_debit_and_gives_one_answer \
-	--deselect tests/test_ledger.py::test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them
+	--deselect tests/ledger/test_ledger.py::test_a_group_shares_a_ledger_and_goes_on_where_one_of_them_died \
+	--deselect tests/ledger/test_ledger.py::test_death_at_every_write_loses_no_debit_and_gives_one_answer \
+	--deselect tests/ledger/test_ledger.py::test_the_debit_and_the_answer_are_synced_before_anything_depends_on_them
 sanitize:
 	@$(PYTHON) -m venv $(SANITIZE)
 	@$(SANITIZE)/bin/pip install --quiet --disable-pip-version-check \
 		-C cmake.define.DPDISTINCT_SANITIZE=ON -C build-dir=build/sanitize ".[test]"
 	$(SANITIZED) -m pytest -m "not slow and not spark" $(NOT_SANITIZED)
-	$(SANITIZED) tests/fuzz_core.py 30
-	$(SANITIZED) tests/fuzz_text.py 30
+	PYTHONPATH=tests/support:tests/doors:tests/sources $(SANITIZED) tests/fuzz/fuzz_core.py 30
+	PYTHONPATH=tests/support:tests/doors:tests/sources $(SANITIZED) tests/fuzz/fuzz_text.py 30
 
 $(STAMP): $(SOURCES)
 	@command -v $(PYTHON) >/dev/null || { echo "dpdistinct needs Python 3.11 or newer; install it (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/python3"; exit 1; }

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Contributions, Curve, sampling_curve
-from dpdistinct.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
-from dpdistinct.mechanisms import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
-from dpdistinct.noise import OpenDPSampler, laplace_margin
-from dpdistinct.parameters import MAX_BOUND, Number, check_parameters
+from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
+from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin
+from dpdistinct.mechanisms.single import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
+from dpdistinct.question.parameters import MAX_BOUND, Number, check_parameters
 from graphs import ROOT
 from kinds import curves_of, held_out, is_heavy_tailed, real_tables, tuning
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from exact import Branch
 
 Floats = NDArray[np.float64]

@@ -89,8 +89,8 @@ def opendp_answers(releases: int, guesses: Iterable[int]) -> Iterator[tuple[str,
             privacy_loss=dp.loss_of(epsilon=EPSILON),
             split_evenly_over=1,
         )
-        query = context.query().truncate_per_group(k).select(pl.col("word").dp.n_unique())
-        return float(query.release().collect().item())
+        question = context.query().truncate_per_group(k).select(pl.col("word").dp.n_unique())
+        return float(question.release().collect().item())
 
     for k in guesses:
         yield str(k), [count(k) for _ in range(releases)]
@@ -106,9 +106,9 @@ def smartnoise_answers(releases: int, guesses: Iterable[int]) -> Iterator[tuple[
         columns = {"person": {"type": "int", "private_id": True}, "word": {"type": "string"}}
         metadata = {"": {"reviews": {"words": {"max_ids": k, "censor_dims": False, **columns}}}}
         reader = snsql.from_df(rows, privacy=snsql.Privacy(epsilon=EPSILON), metadata=metadata)
-        query = "SELECT COUNT(DISTINCT word) AS words FROM reviews.words"
-        assert round(float(reader.get_privacy_cost(query)[0]), 6) == EPSILON
-        yield str(k), [float(reader.execute(query)[1][0]) for _ in range(releases)]
+        question = "SELECT COUNT(DISTINCT word) AS words FROM reviews.words"
+        assert round(float(reader.get_privacy_cost(question)[0]), 6) == EPSILON
+        yield str(k), [float(reader.execute(question)[1][0]) for _ in range(releases)]
 
 
 def tumult_answers(releases: int, guesses: Iterable[int]) -> Iterator[tuple[str, list[float]]]:
@@ -126,8 +126,8 @@ def tumult_answers(releases: int, guesses: Iterable[int]) -> Iterator[tuple[str,
             dataframe=rows,
             protected_change=AddRowsWithID("person"),
         )
-        query = QueryBuilder("words").enforce(MaxRowsPerID(k)).count_distinct(["word"])
-        answers = [session.evaluate(query, PureDPBudget(EPSILON)).first()[0] for _ in range(releases)]
+        question = QueryBuilder("words").enforce(MaxRowsPerID(k)).count_distinct(["word"])
+        answers = [session.evaluate(question, PureDPBudget(EPSILON)).first()[0] for _ in range(releases)]
         yield str(k), [float(answer) for answer in answers]
 
 

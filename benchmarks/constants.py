@@ -15,10 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 
-import dpdistinct.joint as rules
+import dpdistinct.mechanisms.joint as rules
 from accuracy import joint, laplace_error, mean, oracle_loss
 from dpdistinct import Curve, matching_curve
-from dpdistinct.parameters import MAX_BOUND
+from dpdistinct.question.parameters import MAX_BOUND
 from kinds import held_out, is_heavy_tailed, token_sets, tuning
 
 COSTS = (10, 8, 7, 6, 5, 4, 3)

@@ -36,15 +36,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpdistinct.group_margins import TOGETHER, group_margin, threshold, total_margin
-from dpdistinct.group_mechanisms import GroupParameters, choose_bound, count_single_groups
-from dpdistinct.groups import curves_of_single_groups, grouped_greedy_curve
-from dpdistinct.noise import laplace_margin, noise_scale
+from dpdistinct.graph.groups import curves_of_single_groups, grouped_greedy_curve
+from dpdistinct.mechanisms.by_group import GroupParameters, choose_bound, count_single_groups
+from dpdistinct.mechanisms.margins import TOGETHER, group_margin, threshold, total_margin
+from dpdistinct.mechanisms.noise import laplace_margin, noise_scale
 from graphs import DATA, ROOT
 from groups import Keyed, keyed, settings, words
 from timing import head, line
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from exact import Branch
 from samplers import Simulated
 

@@ -30,10 +30,7 @@ from numpy.typing import NDArray
 
 from accuracy import joint, laplace_loss
 from dpdistinct import Contributions, count_distinct, count_distinct_by
-from dpdistinct.group_margins import TOGETHER, group_margin
-from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters, choose_bound
-from dpdistinct.grouped_release import release_groups
-from dpdistinct.groups import (
+from dpdistinct.graph.groups import (
     GroupedContributions,
     curves_of_single_groups,
     first_basis,
@@ -41,11 +38,14 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     pair_keys,
 )
-from dpdistinct.parameters import MAX_BOUND
+from dpdistinct.grouped_release import release_groups
+from dpdistinct.mechanisms.by_group import GroupParameters, check_group_parameters, choose_bound
+from dpdistinct.mechanisms.margins import TOGETHER, group_margin
+from dpdistinct.question.parameters import MAX_BOUND
 from graphs import DATA, ROOT, TOKENS, tpch
 from timing import Seconds, head, line, timed
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from exact import Branch
 
 EPSILON, BETA = Fraction(1), Fraction(1, 20)
@@ -64,11 +64,11 @@ def words(name: str, group: str) -> Callable[[], str]:
 
 
 def generated(table: str, scale: float, rows: str, group: str) -> Callable[[], str]:
-    def query() -> str:
+    def question() -> str:
         tpch("L.EP", scale)  # makes all tables
         return rows.format(group=group, file=DATA / f"tpch-{scale:g}" / f"{table}.parquet")
 
-    return query
+    return question
 
 
 def sources(*names: str) -> Callable[[], str]:
@@ -126,9 +126,9 @@ class Keyed(NamedTuple):
         return GroupedContributions.from_grouped_parts([self.stream()], groups=self.groups, **options)
 
 
-def keyed(query: str) -> Keyed:
+def keyed(question: str) -> Keyed:
     rows = duckdb.sql(
-        f"WITH t AS ({query}), list AS (SELECT part, row_number() OVER (ORDER BY part) - 1 AS number "
+        f"WITH t AS ({question}), list AS (SELECT part, row_number() OVER (ORDER BY part) - 1 AS number "
         "FROM (SELECT DISTINCT part FROM t)) SELECT DISTINCT hash(person) AS person, "
         "hash(part, element) AS pair, number FROM t JOIN list USING (part)"
     ).fetchnumpy()
@@ -148,8 +148,8 @@ def file_of(name: str, suffix: str, *, labels: bool = False) -> Path:
     path = DATA / f"by-group-{re.sub('[^a-z0-9]+', '-', name)}{'-dates' if dates else ''}.{suffix}"
     if not path.exists():
         DATA.mkdir(exist_ok=True)
-        query = generated("lineitem", 1, SHIPPED, "l_shipdate")() if dates else TIMED[name]()
-        duckdb.sql(f"COPY ({query}) TO '{path}'")
+        question = generated("lineitem", 1, SHIPPED, "l_shipdate")() if dates else TIMED[name]()
+        duckdb.sql(f"COPY ({question}) TO '{path}'")
     return path
 
 
@@ -318,8 +318,8 @@ def accuracy_table(names: list[str]) -> None:
     columns = "oracle", "greedy", "matching", "one group per person", "split", "rows"
     print(head("table", "G", *columns))
     for name in names:
-        query, people = COMPARED[name]
-        losses = Losses(keyed(query()))
+        question, people = COMPARED[name]
+        losses = Losses(keyed(question()))
         data = losses.data
 
         def basis(bound: int, data: GroupedContributions = data) -> NDArray[Any]:

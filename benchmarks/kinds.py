@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Contributions, Curve, matching_curve, read
-from dpdistinct.parameters import MAX_BOUND
+from dpdistinct.question.parameters import MAX_BOUND
 from graphs import TOKENS, tpch
 
 Loads = NDArray[np.int64]

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from dpdistinct.ledger import Cost, Ledger, Stored
+from dpdistinct.ledger.account import Cost, Ledger, Stored
 from timing import Seconds, head, line, timed
 
 SEVERAL = 21  # requests around the tenth and around the last; the figures are their medians

@@ -11,7 +11,7 @@ does, has a smaller worst ratio on these tables:
 - Only neighbours within the family are asked to be hard to tell apart, which helps the mechanism.
 - What is printed comes from the solver's dual solution by weak duality, not from its primal.
 
-The program is tried on tables whose answer is known (tests/test_limits.py). Beside it, the worst
+The program is tried on tables whose answer is known (tests/docs/test_limits.py). Beside it, the worst
 ratio of "joint" with aim="estimate" on the same tables.
 
     python benchmarks/limits.py

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from experiments.datasets import TITLES, load
 
 from dpdistinct import Contributions, matching_curve
-from dpdistinct.parameters import check_parameters
+from dpdistinct.advice.synthetic import made_up_table
+from dpdistinct.question.parameters import check_parameters
 from dpdistinct.release import release_curve
-from dpdistinct.synthetic import made_up_table
 
 EPSILONS = ("0.02", "0.1", "1")
 TABLES = ("amazon_fashion", "amazon_all_beauty", "amazon_musical_2014", "news20", "imdb", "reddit_top")

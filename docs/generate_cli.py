@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
-from dpdistinct.cli import app
+from dpdistinct.cli.main import app
 
 INTRODUCTION = """# The command line
 

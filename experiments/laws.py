@@ -2,7 +2,7 @@
 
 The mechanism itself is run once, with a sampler that writes down what it is asked to draw; so the
 scores and the scales are those of dpdistinct and not of a copy. The draws then come from NumPy in
-floating point, with a seed: repeatable, fast and NOT private. tests/test_experiments.py compares
+floating point, with a seed: repeatable, fast and NOT private. tests/docs/test_experiments.py compares
 the two.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Curve
-from dpdistinct.joint import OFFSETS, STEPS, joint_margin, joint_rule
-from dpdistinct.mechanisms import output_grid, sharp_grid
-from dpdistinct.noise import Draw, laplace_margin, noise_scale
-from dpdistinct.parameters import MAX_BOUND, Parameters, check_parameters
+from dpdistinct.mechanisms.joint import OFFSETS, STEPS, joint_margin, joint_rule
+from dpdistinct.mechanisms.noise import Draw, laplace_margin, noise_scale
+from dpdistinct.mechanisms.single import output_grid, sharp_grid
+from dpdistinct.question.parameters import MAX_BOUND, Parameters, check_parameters
 from dpdistinct.release import release_curve
 
 Integers = NDArray[np.int64]

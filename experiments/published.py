@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdistinct.hull import upper_hull
+from dpdistinct.graph.hull import upper_hull
 from experiments.laws import Choice, Draws, Floats, Integers
 
 

@@ -24,7 +24,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dpdistinct import joint, mechanisms
+from dpdistinct.mechanisms import joint
+from dpdistinct.mechanisms import single as mechanisms
 from experiments import datasets, paper, published, sweeps, tables, timing, tpch
 from experiments.prepared import FULL, SEED, SMOKE, Effort, Prepared
 

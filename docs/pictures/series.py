@@ -16,7 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 from dpdistinct import Contributions, Curve, Release, matching_curve
-from dpdistinct.parameters import check_parameters
+from dpdistinct.question.parameters import check_parameters
 from dpdistinct.release import release_curve
 
 MONTHS = range(1, 13)

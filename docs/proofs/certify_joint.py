@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdistinct.joint import (
+from dpdistinct.mechanisms.joint import (
     COVERAGE,
     JOINT_COST,
     JOINT_HEAD_START,

@@ -4,21 +4,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpdistinct.check_result import Check
-    from dpdistinct.checking import check
-    from dpdistinct.contributions import Contributions
+    from dpdistinct.advice.guide import Guide, guide
+    from dpdistinct.cost import Cost
     from dpdistinct.counting import count_distinct
-    from dpdistinct.curves import Curve, greedy_curve, greedy_curve_of_sorted, matching_curve, sampling_curve
     from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
+    from dpdistinct.graph.contributions import Contributions
+    from dpdistinct.graph.curves import (
+        Curve,
+        greedy_curve,
+        greedy_curve_of_sorted,
+        matching_curve,
+        sampling_curve,
+    )
     from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.grouping import count_distinct_by
-    from dpdistinct.guidance import Guide, guide
-    from dpdistinct.ledger import BudgetError, Ledger, LedgerError, RequestError, UnavailableError
+    from dpdistinct.ledger.account import BudgetError, Ledger, LedgerError, RequestError, UnavailableError
     from dpdistinct.measurement import make_count_distinct
-    from dpdistinct.privacy import Cost
     from dpdistinct.reading import read
     from dpdistinct.release import Release
-    from dpdistinct.report import plan, plan_groups
+    from dpdistinct.trusted.check import check
+    from dpdistinct.trusted.check_result import Check
+    from dpdistinct.trusted.explore import plan, plan_groups
     from dpdistinct.wording import PrivacyWarning
 
 __version__ = "0.1.0"
@@ -26,21 +32,21 @@ __version__ = "0.1.0"
 # Where each public name lives. It is imported when it is first used: the command must answer signals,
 # and print its help, before NumPy is there.
 _HOMES = {
-    "check_result": ("Check",),
-    "checking": ("check",),
-    "contributions": ("Contributions",),
+    "trusted.check_result": ("Check",),
+    "trusted.check": ("check",),
+    "graph.contributions": ("Contributions",),
     "counting": ("count_distinct",),
-    "curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
+    "graph.curves": ("Curve", "greedy_curve", "greedy_curve_of_sorted", "matching_curve", "sampling_curve"),
     "errors": ("ColumnError", "DpdistinctError", "FileError", "InputError", "ParameterError"),
     "grouped_release": ("GroupedRelease",),
     "grouping": ("count_distinct_by",),
-    "guidance": ("Guide", "guide"),
-    "ledger": ("BudgetError", "Ledger", "LedgerError", "RequestError", "UnavailableError"),
-    "privacy": ("Cost",),
+    "advice.guide": ("Guide", "guide"),
+    "ledger.account": ("BudgetError", "Ledger", "LedgerError", "RequestError", "UnavailableError"),
+    "cost": ("Cost",),
     "measurement": ("make_count_distinct",),
     "reading": ("read",),
     "release": ("Release",),
-    "report": ("plan", "plan_groups"),
+    "trusted.explore": ("plan", "plan_groups"),
     "wording": ("PrivacyWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -28,7 +28,7 @@ def main() -> NoReturn:
                 signal.signal(number, stop)
         # They wait while extensions are loaded: one that meets an exception then may abort the process.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-        from dpdistinct.cli import main as run
+        from dpdistinct.cli.main import main as run
 
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:

@@ -15,20 +15,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.contributions import Contributions
+from dpdistinct.cost import Cost
 from dpdistinct.errors import InputError, ParameterError, constant_error, shown
-from dpdistinct.noise import warm_up
-from dpdistinct.parameters import DEFAULT_MAX_BOUND, Parameters
-from dpdistinct.privacy import Cost
-from dpdistinct.query import Query
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.mechanisms.noise import warm_up
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Parameters
+from dpdistinct.question.question import Question
 from dpdistinct.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
-from dpdistinct.resources import Resources
-from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
-from dpdistinct.sources.places import paths_of
+from dpdistinct.sources.files import paths_of
+from dpdistinct.sources.opening import Source, open_source
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger import Answer, Ledger, Stored  # at run time only if one is used
+    from dpdistinct.ledger.account import Answer, Ledger, Stored  # at run time only if one is used
     from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
@@ -69,7 +69,7 @@ def check_payment(
                     f"{name} needs a ledger; ledger and dataset go together: --ledger FILE --dataset NAME"
                 )
         return None
-    from dpdistinct.ledger import Ledger
+    from dpdistinct.ledger.account import Ledger
 
     if isinstance(ledger, str | os.PathLike):
         ledger = Ledger(ledger)
@@ -95,28 +95,28 @@ class Answered:
 
 def ask(
     data: Any,
-    query: Query | dict[str, Any],
+    question: Question | dict[str, Any],
     parameters: Parameters,
-    resources: Resources,
+    machine: Machine,
     payment: Payment | None = None,
     *,
     engine: str = "duckdb",
     progress: Callable[[str], None] = lambda step: None,
 ) -> Answered:
     """The answer to a question; of Contributions, which have been read already, the query is names alone."""
-    if not isinstance(query, Query):
-        compute: Callable[[Parameters], Release] = partial(_answer_of, data, resources)
-        return _paid(data, query, parameters, compute, payment)
-    with open_source(data, query, resources, engine, progress) as source:
-        source.check(query)  # a mistyped column must not cost the budget; the schema is public
-        question = query.identity(exact_names=exact_names(source))
-        compute = partial(answer, source, query, resources, progress=progress)
+    if not isinstance(question, Question):
+        compute: Callable[[Parameters], Release] = partial(_answer_of, data, machine)
         return _paid(data, question, parameters, compute, payment)
+    with open_source(data, question, machine, engine, progress) as source:
+        source.check(question)  # a mistyped column must not cost the budget; the schema is public
+        asked = question.identity(exact_names=exact_names(source))
+        compute = partial(answer, source, question, machine, progress=progress)
+        return _paid(data, asked, parameters, compute, payment)
 
 
 def _paid(
     data: Any,
-    question: dict[str, Any],
+    asked: dict[str, Any],
     parameters: Parameters,
     compute: Callable[[Parameters], Release],
     payment: Payment | None,
@@ -124,7 +124,7 @@ def _paid(
     if payment is None:
         return Answered(compute(parameters))
     if payment.series is not None:
-        named = _series_of(payment.series, question, parameters)
+        named = _series_of(payment.series, asked, parameters)
         _refuse_other_series(payment, named)
         payment = replace(payment, series=named)
     ledger, dataset, series = payment.ledger, payment.dataset, payment.series
@@ -136,10 +136,10 @@ def _paid(
             return compute(parameters)
         return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
 
-    from dpdistinct.ledger import LedgerError
+    from dpdistinct.ledger.account import LedgerError
     from dpdistinct.release import Release
 
-    paid = pay_for(payment, question | parameters.identity(), data, Cost(parameters.epsilon), draw)
+    paid = pay_for(payment, asked | parameters.identity(), data, Cost(parameters.epsilon), draw)
     try:
         release = Release(**paid.answer)
     except (TypeError, ValueError):
@@ -147,14 +147,14 @@ def _paid(
     return Answered(release, paid)
 
 
-def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
+def _series_of(name: str, asked: dict[str, Any], parameters: Parameters) -> str:
     """What can be compared under this name: answers about the same columns, by the same method."""
     if parameters.mechanism == "shifted_inverse":
         raise ParameterError('series needs a mechanism with a bound, which "shifted_inverse" has not')
     if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
         raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
     # Not the query, which may choose the month: its place is kept for series that have begun.
-    columns = [question["person"], question["element"], None]
+    columns = [asked["person"], asked["element"], None]
     return f"{name} {json.dumps(columns)} {parameters.method}"
 
 
@@ -168,7 +168,7 @@ def _refuse_other_series(payment: Payment, asked: str) -> None:
         theirs = _compared(name, begun)
         differ = [part for part, value in theirs.items() if value != ours[part]]
         if differ:
-            from dpdistinct.ledger import RequestError
+            from dpdistinct.ledger.account import RequestError
 
             raise RequestError(
                 f"series {name!r} began with another {' and another '.join(differ)}, so this answer could "
@@ -187,7 +187,7 @@ def _compared(name: str, series: str) -> dict[str, Any]:
 
 
 def pay_for(
-    payment: Payment, question: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
+    payment: Payment, asked: dict[str, Any], data: Any, cost: Cost, compute: Callable[[], Answer]
 ) -> Stored:
     """The one answer to this question about these data, paid for once."""
     noted = _input_of(data, payment)
@@ -202,7 +202,7 @@ def pay_for(
 
     paid = payment.ledger.pay(
         payment.dataset,
-        question,
+        asked,
         noted,
         cost,
         compute_of_noted,
@@ -224,7 +224,7 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
     """What tells January's data from February's: a name, or the files with their sizes and times."""
     if payment.data_name is not None:
         return payment.data_name
-    from dpdistinct.ledger_input import files_input
+    from dpdistinct.ledger.input import files_input
 
     paths = paths_of(data)
     if paths is None:
@@ -237,33 +237,33 @@ def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:
 
 def answer(
     source: Source,
-    query: Query,
-    resources: Resources,
+    question: Question,
+    machine: Machine,
     parameters: Parameters,
     *,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Release:
     """Read, curve, mechanism."""
     warm_up("dpdistinct.release")
-    if goes_by_disk(source, parameters.method, resources):
+    if goes_by_disk(source, parameters.method, machine):
         with logged("reading, sorting on disk and counting", progress):
-            curve = greedy_curve_on_disk(source, query, resources)
+            curve = greedy_curve_on_disk(source, question, machine)
     else:
         with logged("reading", progress):
             ordered = parameters.method != "matching"
-            contributions = contributions_of(source, query, resources, ordered=ordered)
+            contributions = contributions_of(source, question, machine, ordered=ordered)
         with logged(f"solving: {parameters.method}", progress):
-            curve = curve_of(contributions, parameters.method, resources.threads)
+            curve = curve_of(contributions, parameters.method, machine.threads)
     from dpdistinct.release import release_curve
 
     with logged(f"drawing: {parameters.mechanism}", progress):
-        return replace(release_curve(curve, parameters), element=query.counted)
+        return replace(release_curve(curve, parameters), element=question.counted)
 
 
-def _answer_of(data: Contributions, resources: Resources, parameters: Parameters) -> Release:
+def _answer_of(data: Contributions, machine: Machine, parameters: Parameters) -> Release:
     from dpdistinct.release import release_curve
 
-    return release_curve(curve_of(data, parameters.method, resources.threads), parameters)
+    return release_curve(curve_of(data, parameters.method, machine.threads), parameters)
 
 
 @contextmanager

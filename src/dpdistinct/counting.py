@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dpdistinct.asking import ask, check_payment
-from dpdistinct.contributions import Contributions
-from dpdistinct.layout import Format
-from dpdistinct.ledger import Ledger
-from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.query import Columns, check_query, column_names
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.ledger.account import Ledger
+from dpdistinct.question.layout import Format
+from dpdistinct.question.machine import Path, check_resources
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.question.question import Columns, check_query, column_names
 from dpdistinct.reading import refuse_for_contributions
 from dpdistinct.release import Release
-from dpdistinct.resources import Path, check_resources
 from dpdistinct.wording import warn_of_epsilon
 
 
@@ -76,7 +76,7 @@ def count_distinct(
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(
         ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name, series=series
     )
@@ -89,8 +89,8 @@ def count_distinct(
         names = {
             side: None if name is None else list(column_names(side, name)) for side, name in sides.items()
         }
-        return ask(data, names, parameters, resources, payment).release
-    query = check_query(
+        return ask(data, names, parameters, machine, payment).release
+    question = check_query(
         person=person,
         element=element,
         sql=sql,
@@ -103,4 +103,4 @@ def count_distinct(
         quotes=quotes,
     )
     warn_of_epsilon(parameters.epsilon)
-    return ask(data, query, parameters, resources, payment).release
+    return ask(data, question, parameters, machine, payment).release

@@ -15,12 +15,16 @@ from decimal import ROUND_UP
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from dpdistinct.curves import Curve, greedy_curve, matching_curve
-from dpdistinct.digits import context, quotient
 from dpdistinct.errors import InputError, ParameterError
-from dpdistinct.group_lists import Every, Value, group_heads, group_name, printable
-from dpdistinct.group_margins import least_epsilon
-from dpdistinct.group_mechanisms import (
+from dpdistinct.graph.curves import Curve, greedy_curve, matching_curve
+from dpdistinct.graph.groups import (
+    GroupedContributions,
+    GroupedCurve,
+    curves_of_single_groups,
+    first_basis,
+    grouped_greedy_curve,
+)
+from dpdistinct.mechanisms.by_group import (
     GroupAnswer,
     GroupParameters,
     Neighbours,
@@ -28,17 +32,13 @@ from dpdistinct.group_mechanisms import (
     count_single_groups,
     margin_of_group,
 )
-from dpdistinct.groups import (
-    GroupedContributions,
-    GroupedCurve,
-    curves_of_single_groups,
-    first_basis,
-    grouped_greedy_curve,
-)
-from dpdistinct.noise import OpenDPSampler, Sampler
-from dpdistinct.parameters import Aim, Mechanism, Method
+from dpdistinct.mechanisms.digits import context, quotient
+from dpdistinct.mechanisms.margins import least_epsilon
+from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
+from dpdistinct.question.group_lists import Every, Value, group_heads, group_name, printable
+from dpdistinct.question.machine import thread_count
+from dpdistinct.question.parameters import Aim, Mechanism, Method
 from dpdistinct.release import drawn
-from dpdistinct.resources import thread_count
 from dpdistinct.wording import LARGE_EPSILON, confidence, odds, plain
 
 BAR, LEAST_BAR = 30, 10  # characters
@@ -177,7 +177,7 @@ class GroupedRelease:
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """A bar for each group, as a picture. Needs Matplotlib (pip install '.[plot]' in the clone)."""
-        from dpdistinct.group_plots import plot_groups
+        from dpdistinct.show.group_plots import plot_groups
 
         plot_groups(self, path)
 
@@ -269,7 +269,7 @@ class GroupedRelease:
 
     def table(self, width: int | None = None) -> str:
         """The rows as text, with bars; in a terminal of so many columns, if it is for one."""
-        from dpdistinct.tables import GAP, new_table, text_of, width_of
+        from dpdistinct.show.tables import GAP, new_table, text_of, width_of
 
         heads = (", ".join(self.heads), "at least", "noisy count")
         cells = [(self.name_of(row), _at_least(row), f"{row.estimate:,}") for row in self.rows[:LINES]]

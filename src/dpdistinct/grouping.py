@@ -9,11 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from dpdistinct.asking import check_payment, logged, pay_for
+from dpdistinct.cost import Cost
 from dpdistinct.errors import ParameterError
-from dpdistinct.group_lists import Every, GroupList, Value
-from dpdistinct.group_mechanisms import GroupParameters, check_group_parameters
-from dpdistinct.grouped_release import GroupedRelease, release_groups
-from dpdistinct.groups import (
+from dpdistinct.graph.groups import (
     UNKNOWN_BITS,
     GroupedContributions,
     GroupedCurve,
@@ -21,19 +19,21 @@ from dpdistinct.groups import (
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
 )
-from dpdistinct.layout import Format
-from dpdistinct.noise import warm_up
-from dpdistinct.parameters import Aim, Mechanism, Method, Number
-from dpdistinct.privacy import Cost
-from dpdistinct.query import Columns, Query, check_query, group_query
+from dpdistinct.grouped_release import GroupedRelease, release_groups
+from dpdistinct.mechanisms.by_group import GroupParameters, check_group_parameters
+from dpdistinct.mechanisms.noise import warm_up
+from dpdistinct.question.group_lists import Every, GroupList, Value
+from dpdistinct.question.layout import Format
+from dpdistinct.question.machine import Machine, Path, check_resources
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number
+from dpdistinct.question.question import Columns, Question, check_query, group_query
 from dpdistinct.reading import goes_by_disk
-from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Source, open_source
 from dpdistinct.sources.columns import exact_names
+from dpdistinct.sources.opening import Source, open_source
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
-    from dpdistinct.ledger import Ledger, Stored
+    from dpdistinct.ledger.account import Ledger, Stored
 
 
 def count_distinct_by(
@@ -93,7 +93,7 @@ def count_distinct_by(
     at once. CHANGING one person's rows costs 2 epsilon here, except for a list of one group
     (docs/proofs/groups.md).
     """
-    query = check_query(
+    question = check_query(
         person=person,
         element=element,
         sql=sql,
@@ -105,11 +105,11 @@ def count_distinct_by(
         header=header,
         quotes=quotes,
     )
-    query = group_query(
-        query, group_by=group_by, groups=groups, every=every, one_group_per_person=one_group_per_person
+    question = group_query(
+        question, group_by=group_by, groups=groups, every=every, one_group_per_person=one_group_per_person
     )
     parameters = group_parameters(
-        query,
+        question,
         epsilon=epsilon,
         beta=beta,
         delta=delta,
@@ -118,60 +118,60 @@ def count_distinct_by(
         max_bound=max_bound,
         aim=aim,
     )
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
     payment = check_payment(ledger=ledger, dataset=dataset, request_id=request_id, data_name=data_name)
     warn_of_epsilon(parameters.counting.epsilon)
-    return ask_groups(data, query, parameters, resources, payment)[0]
+    return ask_groups(data, question, parameters, machine, payment)[0]
 
 
-def group_parameters(query: Query, **asked: Any) -> GroupParameters:
+def group_parameters(question: Question, **asked: Any) -> GroupParameters:
     """The parameters of a question by group, checked."""
-    listed = len(query.groups) if isinstance(query.groups, GroupList) else None
-    return check_group_parameters(groups=listed, one_group_per_person=query.one_group_per_person, **asked)
+    listed = len(question.groups) if isinstance(question.groups, GroupList) else None
+    return check_group_parameters(groups=listed, one_group_per_person=question.one_group_per_person, **asked)
 
 
 def ask_groups(
     data: Any,
-    query: Query,
+    question: Question,
     parameters: GroupParameters,
-    resources: Resources,
+    machine: Machine,
     payment: Any,
     *,
     engine: str = "duckdb",
     progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[GroupedRelease, Stored | None]:
     """Check, debit, read, curve, mechanism; and how it was paid for, if it was."""
-    with open_source(data, query, resources, engine, progress) as source:
-        source.check(query)
-        compute = partial(_answer, source, query, parameters, resources, progress)
+    with open_source(data, question, machine, engine, progress) as source:
+        source.check(question)
+        compute = partial(_answer, source, question, parameters, machine, progress)
         if payment is None:
             return compute(), None
-        question = query.identity(exact_names=exact_names(source))
-        question |= parameters.counting.identity() | {"delta": parameters.delta}
+        asked = question.identity(exact_names=exact_names(source))
+        asked |= parameters.counting.identity() | {"delta": parameters.delta}
         cost = Cost(parameters.counting.epsilon, parameters.delta)
-        paid = pay_for(payment, question, data, cost, compute)
+        paid = pay_for(payment, asked, data, cost, compute)
         return GroupedRelease.from_dict(paid.answer), paid
 
 
 def _answer(
     source: Source,
-    query: Query,
+    question: Question,
     parameters: GroupParameters,
-    resources: Resources,
+    machine: Machine,
     progress: Callable[[str], None],
 ) -> GroupedRelease:
     warm_up()
     with logged("reading", progress):
-        table, names = read_groups(source, query, parameters, resources)
+        table, names = read_groups(source, question, parameters, machine)
     with logged(f"solving and drawing: {parameters.counting.mechanism}", progress):
         return release_groups(
             table,
             parameters,
             groups=names,
-            group_by=query.group_by,
-            element=query.counted,
-            every=query.periods,
-            threads=resources.threads,
+            group_by=question.group_by,
+            element=question.counted,
+            every=question.periods,
+            threads=machine.threads,
         )
 
 
@@ -186,17 +186,17 @@ class ExploredGroup:
 
 
 def explore_groups(
-    data: Any, query: Query, parameters: GroupParameters, resources: Resources, *, releases: int = 25
+    data: Any, question: Question, parameters: GroupParameters, machine: Machine, *, releases: int = 25
 ) -> list[ExploredGroup]:
     """The true counts by group and what a release would look like. NOT private."""
-    with open_source(data, query, resources) as source:
-        source.check(query)
-        table, names = read_groups(source, query, parameters, resources)
+    with open_source(data, question, machine) as source:
+        source.check(question)
+        table, names = read_groups(source, question, parameters, machine)
     curve = table if isinstance(table, GroupedCurve) else grouped_greedy_curve(table, parameters.bounds)
     truth = dict(zip(names, curve.truth().tolist(), strict=True))
     drawn: dict[Any, list[tuple[int, int]]] = {name: [] for name in names}
     for _ in range(releases):
-        release = release_groups(table, parameters, groups=names, group_by=query.group_by)
+        release = release_groups(table, parameters, groups=names, group_by=question.group_by)
         for row in release.rows:
             drawn[row.group].append((row.lower_bound, row.estimate))
     shown = {name: rows for name, rows in drawn.items() if rows}  # of unknown groups only the large ones are
@@ -206,47 +206,47 @@ def explore_groups(
     ]
 
 
-def some_labels(data: Any, query: Query, resources: Resources, *, most: int = 8) -> list[str]:
+def some_labels(data: Any, question: Question, machine: Machine, *, most: int = 8) -> list[str]:
     """A few labels that occur, as the table writes them; none where the column has no labels. NOT private."""
-    query = replace(query, groups="unknown", every=None, one_group_per_person=False)
-    with open_source(data, query, resources) as source:
+    question = replace(question, groups="unknown", every=None, one_group_per_person=False)
+    with open_source(data, question, machine) as source:
         try:
-            source.check(query)
+            source.check(question)
         except ParameterError:  # a timestamp has a label only with every
             return []
-        labels = cast(Any, source).group_labels(query)
+        labels = cast(Any, source).group_labels(question)
     return sorted(" ".join(label) for label in labels)[:most]
 
 
 def read_groups(
-    source: Any, query: Query, parameters: GroupParameters, resources: Resources
+    source: Any, question: Question, parameters: GroupParameters, machine: Machine
 ) -> tuple[GroupedContributions | GroupedCurve, Sequence[Value | tuple[Value, ...]]]:
     """Who contributed what to which group, and the name of each group by its number."""
-    labels, names, bits = _labels(source, query)
-    if not goes_by_disk(source, parameters.counting.method, resources):
-        with source.grouped_parts(query, labels, bits, resources) as parts:
+    labels, names, bits = _labels(source, question)
+    if not goes_by_disk(source, parameters.counting.method, machine):
+        with source.grouped_parts(question, labels, bits, machine) as parts:
             return GroupedContributions.from_grouped_parts(
                 parts,
                 groups=len(labels),
                 bits=bits,
-                threads=resources.threads,
-                one_group_per_person=query.one_group_per_person,
+                threads=machine.threads,
+                one_group_per_person=question.one_group_per_person,
             ), names
-    with source.sorted_grouped_parts(query, labels, bits, resources) as parts:
+    with source.sorted_grouped_parts(question, labels, bits, machine) as parts:
         return grouped_greedy_curve_of_parts(
             parts,
             groups=len(labels),
             bounds=parameters.bounds,
             bits=bits,
-            one_group_per_person=query.one_group_per_person,
+            one_group_per_person=question.one_group_per_person,
         ), names
 
 
-def _labels(source: Any, query: Query) -> tuple[list[tuple[str, ...]], list[Any], int]:
+def _labels(source: Any, question: Question) -> tuple[list[tuple[str, ...]], list[Any], int]:
     """The labels of the groups in the order of their numbers, their names, and the bits of a number."""
-    single = len(query.group_by) == 1
-    if isinstance(query.groups, GroupList):
-        labels, values = query.groups.labels, query.groups.values
+    single = len(question.group_by) == 1
+    if isinstance(question.groups, GroupList):
+        labels, values = question.groups.labels, question.groups.values
         return labels, [value[0] if single else value for value in values], group_bits(len(labels))
-    labels = source.group_labels(query)
+    labels = source.group_labels(question)
     return labels, [label[0] if single else label for label in labels], UNKNOWN_BITS

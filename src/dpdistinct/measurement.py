@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.contributions import Contributions
-from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
 from dpdistinct.reading import curve_of
 from dpdistinct.release import Release, release_curve
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.contributions import Contributions
 from dpdistinct.errors import ParameterError
-from dpdistinct.layout import Format
-from dpdistinct.parameters import Method
-from dpdistinct.query import Columns, Query, check_query
-from dpdistinct.resources import Path, Resources, check_resources
-from dpdistinct.sources import Cluster, Source, Unordered, open_source
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.question.layout import Format
+from dpdistinct.question.machine import Machine, Path, check_resources
+from dpdistinct.question.parameters import Method
+from dpdistinct.question.question import Columns, Question, check_query
+from dpdistinct.sources.opening import Cluster, Source, Unordered, open_source
 
 if TYPE_CHECKING:
-    from dpdistinct.curves import Curve  # at run time only once the data are read: it needs NumPy
+    from dpdistinct.graph.curves import Curve  # at run time only once the data are read: it needs NumPy
 
 
 def read(
@@ -62,7 +62,7 @@ def read(
             sql=sql, columns=columns, format=format, delimiter=delimiter, comment=comment
         )
         return data
-    query = check_query(
+    question = check_query(
         person=person,
         element=element,
         sql=sql,
@@ -74,9 +74,9 @@ def read(
         header=header,
         quotes=quotes,
     )
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    with open_source(data, query, resources) as source:
-        return contributions_of(source, query, resources)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    with open_source(data, question, machine) as source:
+        return contributions_of(source, question, machine)
 
 
 def refuse_for_contributions(**given: Any) -> None:
@@ -87,7 +87,7 @@ def refuse_for_contributions(**given: Any) -> None:
 
 
 def contributions_of(
-    source: Source, query: Query, resources: Resources, *, ordered: bool = True
+    source: Source, question: Question, machine: Machine, *, ordered: bool = True
 ) -> Contributions:
     """The whole graph, in memory.
 
@@ -95,17 +95,17 @@ def contributions_of(
     every engine. The exact curve does not depend on it, so for that the engine may use a hash of its own.
     """
     if isinstance(source, Cluster):
-        with source.pairs(query, resources) as pairs, closing(pairs) as parts:
-            return Contributions.from_parts(parts, threads=resources.threads)
-    keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(query)
+        with source.pairs(question, machine) as pairs, closing(pairs) as parts:
+            return Contributions.from_parts(parts, threads=machine.threads)
+    keys = None if ordered or not isinstance(source, Unordered) else source.unordered_keys(question)
     if keys is None:  # not `or`: the truth of a DuckDB relation is its length, for which it would run
-        keys = source.keys(query)
-    return Contributions.from_keys(keys, threads=resources.threads)
+        keys = source.keys(question)
+    return Contributions.from_keys(keys, threads=machine.threads)
 
 
 def curve_of(contributions: Contributions, method: Method, threads: int | None = None) -> Curve:
     """The curve of this method."""
-    from dpdistinct.curves import greedy_curve, matching_curve, sampling_curve
+    from dpdistinct.graph.curves import greedy_curve, matching_curve, sampling_curve
 
     curves: dict[Method, Callable[[], Curve]] = {
         "matching": lambda: matching_curve(contributions, threads=threads),
@@ -115,23 +115,23 @@ def curve_of(contributions: Contributions, method: Method, threads: int | None =
     return curves[method]()
 
 
-def greedy_curve_on_disk(source: Source, query: Query, resources: Resources) -> Curve:
+def greedy_curve_on_disk(source: Source, question: Question, machine: Machine) -> Curve:
     """The greedy curve of pairs that need not fit into memory, because the engine sorts them on disk.
 
     Equal to that of the contributions; what is needed beyond the memory_limit follows the people
     alone.
     """
-    from dpdistinct.curves import greedy_curve_of_parts, greedy_curve_of_sorted
+    from dpdistinct.graph.curves import greedy_curve_of_parts, greedy_curve_of_sorted
 
     if isinstance(source, Cluster):
-        with source.sorted_keys(query) as keys, closing(keys) as parts:
+        with source.sorted_keys(question) as keys, closing(keys) as parts:
             return greedy_curve_of_parts(parts)
     from dpdistinct.sources.duck import sorted_on_disk
 
-    with sorted_on_disk(source.keys(query), resources) as keys:
+    with sorted_on_disk(source.keys(question), machine) as keys:
         return greedy_curve_of_sorted(keys)
 
 
-def goes_by_disk(source: Source, method: Method, resources: Resources) -> bool:
+def goes_by_disk(source: Source, method: Method, machine: Machine) -> bool:
     """Whether the greedy curve is made from sorted pairs: on a cluster, or where memory is limited."""
-    return method == "greedy" and (isinstance(source, Cluster) or resources.memory_limit is not None)
+    return method == "greedy" and (isinstance(source, Cluster) or machine.memory_limit is not None)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeVar
 
-from dpdistinct.curves import Curve
 from dpdistinct.errors import DpdistinctError, without_context
-from dpdistinct.mechanisms import run_mechanism
-from dpdistinct.noise import OpenDPSampler, Sampler
-from dpdistinct.parameters import Aim, Mechanism, Method, Parameters
+from dpdistinct.graph.curves import Curve
+from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
+from dpdistinct.mechanisms.single import run_mechanism
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Parameters
 from dpdistinct.wording import confidence, odds, plain
 
 

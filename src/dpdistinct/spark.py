@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.asking import answer
-from dpdistinct.contributions import Contributions
-from dpdistinct.curves import Curve
-from dpdistinct.parameters import Aim, Mechanism, Method, Number, check_parameters
-from dpdistinct.query import Columns, check_query
+from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.curves import Curve
+from dpdistinct.question.machine import Path, check_resources
+from dpdistinct.question.parameters import Aim, Mechanism, Method, Number, check_parameters
+from dpdistinct.question.question import Columns, check_query
 from dpdistinct.reading import contributions_of, greedy_curve_on_disk
 from dpdistinct.release import Release
-from dpdistinct.resources import Path, check_resources
-from dpdistinct.sources.spark import SparkSource
-from dpdistinct.sources.sparkkeys import Progress
+from dpdistinct.sources.spark.keys import Progress
+from dpdistinct.sources.spark.source import SparkSource
 from dpdistinct.wording import warn_of_epsilon
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def count_distinct(
     parameters = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
     )
-    query = check_query(person=person, element=element)
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    source = SparkSource(df, resources.temp_directory, progress)
-    source.check(query)
+    question = check_query(person=person, element=element)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    source = SparkSource(df, machine.temp_directory, progress)
+    source.check(question)
     warn_of_epsilon(parameters.epsilon)
-    return answer(source, query, resources, parameters)
+    return answer(source, question, machine, parameters)
 
 
 def greedy_curve(
@@ -66,11 +66,11 @@ def greedy_curve(
     progress: Progress | None = None,
 ) -> Curve:
     """The greedy curve of a Spark DataFrame, equal to dpdistinct.greedy_curve of the same table."""
-    query, resources = (
+    question, machine = (
         check_query(person=person, element=element),
         check_resources(temp_directory=temp_directory),
     )
-    return greedy_curve_on_disk(SparkSource(df, resources.temp_directory, progress), query, resources)
+    return greedy_curve_on_disk(SparkSource(df, machine.temp_directory, progress), question, machine)
 
 
 def read(
@@ -84,6 +84,6 @@ def read(
     progress: Progress | None = None,
 ) -> Contributions:
     """Who contributed what, from a Spark DataFrame. The pairs must fit the driver's memory_limit."""
-    query: Any = check_query(person=person, element=element)
-    resources = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
-    return contributions_of(SparkSource(df, resources.temp_directory, progress), query, resources)
+    question: Any = check_query(person=person, element=element)
+    machine = check_resources(memory_limit=memory_limit, temp_directory=temp_directory, threads=threads)
+    return contributions_of(SparkSource(df, machine.temp_directory, progress), question, machine)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dpdistinct.errors import ColumnError, shown
-from dpdistinct.query import Query
+from dpdistinct.question.question import Question
 
 
 class Named(Protocol):
@@ -17,18 +17,18 @@ class Named(Protocol):
     columns: list[str]
 
 
-def chosen(query: Query, table: Named) -> tuple[list[str], list[str]]:
+def chosen(question: Question, table: Named) -> tuple[list[str], list[str]]:
     """The columns of the person and of the element, as the table spells them."""
     people, elements = (
         [find_column(name, table.columns, table.text) for name in side]
-        for side in (query.person, query.element)
+        for side in (question.person, question.element)
     )
     return people, elements
 
 
-def find_columns(query: Query, table: Named) -> list[str]:
+def find_columns(question: Question, table: Named) -> list[str]:
     """All of them."""
-    return [find_column(name, table.columns, table.text) for name in query.names]
+    return [find_column(name, table.columns, table.text) for name in question.names]
 
 
 def exact_names(source: object) -> bool:

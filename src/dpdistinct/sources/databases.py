@@ -12,12 +12,12 @@ import numpy as np
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.query import Query
+from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.duck import only_table, quoted
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field
+from dpdistinct.sources.streams import ArrowStream
 from dpdistinct.sources.values import Column, bytes_column
-from dpdistinct.streams import ArrowStream
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BATCH = 1 << 16
@@ -41,7 +41,7 @@ def is_sqlite(path: str) -> bool:
 
 
 @contextmanager
-def sqlite_file(path: str, query: Query) -> Iterator[SqliteFile]:
+def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
     """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
     address = Path(path).absolute().as_uri() + "?mode=ro"
     with (
@@ -50,7 +50,7 @@ def sqlite_file(path: str, query: Query) -> Iterator[SqliteFile]:
         ),
         closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
     ):
-        yield SqliteFile(source, path, query)
+        yield SqliteFile(source, path, question)
 
 
 class SqliteFile:
@@ -60,24 +60,24 @@ class SqliteFile:
 
     text = False
 
-    def __init__(self, source: sqlite3.Connection, path: str, query: Query) -> None:
+    def __init__(self, source: sqlite3.Connection, path: str, question: Question) -> None:
         self._source = source
         source.text_factory = bytes
         listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         found = [row[0].decode("utf-8", "replace") for row in source.execute(listed)]
-        name = only_table(path, [table for table in found if not table.startswith("sqlite_")], query.sql)
+        name = only_table(path, [table for table in found if not table.startswith("sqlite_")], question.sql)
         if name not in (None, "data"):
             source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
-        source.execute(f"CREATE TEMP VIEW {ROWS} AS {query.sql or 'SELECT * FROM data'}")
+        source.execute(f"CREATE TEMP VIEW {ROWS} AS {question.sql or 'SELECT * FROM data'}")
         info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
         self._types = {column.decode(): _affinity(declared.decode()) for column, declared in info}
         self.columns = list(self._types)
 
-    def check(self, query: Query) -> None:
-        find_columns(query, self)
+    def check(self, question: Question) -> None:
+        find_columns(question, self)
 
-    def keys(self, query: Query) -> ArrowStream:
-        people, elements = chosen(query, self)
+    def keys(self, question: Question) -> ArrowStream:
+        people, elements = chosen(question, self)
         return _ValueKeys(self.values([*people, *elements]), len(people))
 
     def values(self, names: list[str]) -> _SqliteValues:
@@ -150,9 +150,9 @@ def _affinity(declared: str) -> str:
 
 
 @contextmanager
-def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
+def postgresql(url: str, question: Question) -> Iterator[PostgreSql]:
     """A query that PostgreSQL is ready to answer."""
-    if query.sql is None:
+    if question.sql is None:
         raise ParameterError("sql must be given for a database: SELECT person, element FROM ...")
     try:
         import adbc_driver_postgresql.dbapi as dbapi
@@ -163,13 +163,13 @@ def postgresql(url: str, query: Query) -> Iterator[PostgreSql]:
     with constant_error("the database refused: check the URL, the rights and the query"):
         # A connection for each query: on one whose result was not read to its end, the next query can hang.
         with _connected(dbapi, url) as connection, connection.cursor() as cursor:
-            fields = _fields_of(cursor, query.sql)
+            fields = _fields_of(cursor, question.sql)
         with ExitStack() as stack:
             cursors = [
                 stack.enter_context(stack.enter_context(_connected(dbapi, url)).cursor())
-                for _ in range(2 if query.group_by else 1)
+                for _ in range(2 if question.group_by else 1)
             ]
-            yield PostgreSql(cursors, query.sql, fields)
+            yield PostgreSql(cursors, question.sql, fields)
 
 
 # What libpq says when it cannot connect tells nothing of the data. The first that fits is shown.
@@ -229,12 +229,12 @@ class PostgreSql:
         self._cursors, self._rows, self._fields = cursors, _rows_of(sql), fields
         self.columns = [name for name, *_ in fields]
 
-    def check(self, query: Query) -> None:
-        for name in find_columns(query, self):
+    def check(self, question: Question) -> None:
+        for name in find_columns(question, self):
             self._form(name)
 
-    def keys(self, query: Query) -> ArrowStream:
-        people, elements = chosen(query, self)
+    def keys(self, question: Question) -> ArrowStream:
+        people, elements = chosen(question, self)
         rows = self.values([*people, *elements])
         width = range(len(people) + len(elements))
         return ArrowKeys(rows.__arrow_c_stream__(), width[: len(people)], width[len(people) :])

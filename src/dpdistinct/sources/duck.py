@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error
-from dpdistinct.group_lists import Every, GroupList, check_labels, first_day, label_order
-from dpdistinct.query import Query
-from dpdistinct.resources import Resources
+from dpdistinct.question.group_lists import Every, GroupList, check_labels, first_day, label_order
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_column, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
-from dpdistinct.streams import ArrowStream
+from dpdistinct.sources.streams import ArrowStream
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,29 +53,29 @@ class Relation:
         self.exact_names = exact_names
         self._known = {"utf8": utf8, "threads": threads}
 
-    def check(self, query: Query) -> None:
-        self._sides(query)
-        if isinstance(query.groups, GroupList):
-            for i, name in enumerate(query.group_by):
+    def check(self, question: Question) -> None:
+        self._sides(question)
+        if isinstance(question.groups, GroupList):
+            for i, name in enumerate(question.group_by):
                 kind = self._kinds()[find_column(name, self.columns, self.text)]
-                if query.groups.every[i] is None:
-                    check_labels((label[i] for label in query.groups.labels), kind.id)
+                if question.groups.every[i] is None:
+                    check_labels((label[i] for label in question.groups.labels), kind.id)
 
-    def keys(self, query: Query, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
+    def keys(self, question: Question, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> ArrowStream:
         """labels: the groups, whose numbers are put into the low `bits` of the keys of pairs."""
-        sides = self._sides(query)
+        sides = self._sides(question)
         values = self._table.project(", ".join(form for side in sides for form in side))
-        label_keys = self._label_keys(query)
+        label_keys = self._label_keys(question)
         return _RelationKeys(
             values, [len(side) for side in sides], labels, bits, label_keys=label_keys, **self._known
         )
 
-    def unordered_keys(self, query: Query) -> ArrowStream | None:
+    def unordered_keys(self, question: Question) -> ArrowStream | None:
         """Keys by DuckDB's own hash, whose order is its own; None for types whose equality it does not share.
 
         Two numbers for each row are handed out faster than two texts.
         """
-        kinds, sides = self._kinds(), chosen(query, self)
+        kinds, sides = self._kinds(), chosen(question, self)
         if any(kinds[name].id not in HASHED_BY_DUCKDB for side in sides for name in side):
             return None
         columns = [[quoted(name) for name in side] for side in sides]
@@ -89,23 +89,23 @@ class Relation:
 
     @contextmanager
     def grouped_parts(
-        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
     ) -> Iterator[list[ArrowStream]]:
         """The keys of people and of pairs of group and element."""
-        yield [self.keys(query, labels, bits)]
+        yield [self.keys(question, labels, bits)]
 
     @contextmanager
     def sorted_grouped_parts(
-        self, query: Query, labels: Sequence[tuple[str, ...]], bits: int, resources: Resources
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
     ) -> Iterator[list[ArrowStream]]:
         """The same, by pair, sorted on disk; everybody in one group, if so asked."""
-        first = bits if query.one_group_per_person else 0
-        with sorted_on_disk(self.keys(query, labels, bits), resources, first_group=first) as keys:
+        first = bits if question.one_group_per_person else 0
+        with sorted_on_disk(self.keys(question, labels, bits), machine, first_group=first) as keys:
             yield [keys]
 
-    def group_labels(self, query: Query) -> list[tuple[str, ...]]:
+    def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
-        _, _, labels = self._sides(query)
+        _, _, labels = self._sides(question)
         if self._copy is not None:
             self._table = self._copy()
         # As bytes: a collation may take texts for equal that are not, and DuckDB would hand out one of them.
@@ -118,34 +118,34 @@ class Relation:
     def _kinds(self) -> dict[str, Any]:
         return dict(zip(self.columns, self._table.types, strict=True))
 
-    def _sides(self, query: Query) -> tuple[list[str], list[str], list[str]]:
+    def _sides(self, question: Question) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
         kinds = self._kinds()
         people, elements = (
             [duckdb_form(name, kinds[name]).format(quoted(name)) for name in side]
-            for side in chosen(query, self)
+            for side in chosen(question, self)
         )
-        return people, elements, [sql for sql, _ in self._labels(query)]
+        return people, elements, [sql for sql, _ in self._labels(question)]
 
-    def _labels(self, query: Query) -> list[tuple[str, Every | None]]:
+    def _labels(self, question: Question) -> list[tuple[str, Every | None]]:
         """SQL for each column of the group: its label, or the first day of a listed period of this kind."""
         result: list[tuple[str, Every | None]] = []
-        for i, asked in enumerate(query.group_by):
+        for i, asked in enumerate(question.group_by):
             name = find_column(asked, self.columns, self.text)
             kind = self._kinds()[name].id
-            every = query.periods[i]
+            every = question.periods[i]
             label, day = label_sql(quoted(name), kind, every), None
-            if every is None and isinstance(query.groups, GroupList):
-                label = _among(label, list(dict.fromkeys(listed[i] for listed in query.groups.labels)))
-            if every is not None and query.groups != "unknown":
+            if every is None and isinstance(question.groups, GroupList):
+                label = _among(label, list(dict.fromkeys(listed[i] for listed in question.groups.labels)))
+            if every is not None and question.groups != "unknown":
                 day = first_day_sql(quoted(name), kind, every)
             result.append((label, None) if day is None else (day, every))
         return result
 
-    def _label_keys(self, query: Query) -> list[int]:
+    def _label_keys(self, question: Question) -> list[int]:
         """The keys of listed groups some of whose columns are first days; none if all are labels."""
-        rules = [every for _, every in self._labels(query)]
-        if not isinstance(query.groups, GroupList) or not any(rules):
+        rules = [every for _, every in self._labels(question)]
+        if not isinstance(question.groups, GroupList) or not any(rules):
             return []
         return [
             _core.label_key_of(
@@ -154,7 +154,7 @@ class Relation:
                     for text, every in zip(label, rules, strict=True)
                 ]
             )
-            for label in query.groups.labels
+            for label in question.groups.labels
         ]
 
 
@@ -212,18 +212,18 @@ def load_duckdb() -> Any:
 
 
 @contextmanager
-def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
+def connect(machine: Machine, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
     """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end.
 
     share: of the memory, one part in so many. ordered: whether the order of rows means something.
     """
     duckdb = load_duckdb()
-    if "://" in (resources.temp_directory or ""):
+    if "://" in (machine.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
-    settings = {"threads": str(resources.threads), "preserve_insertion_order": str(ordered).lower()}
-    if resources.memory_limit is not None:
-        settings["memory_limit"] = f"{resources.memory_limit // share}B"
-    with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=resources.temp_directory) as folder:
+    settings = {"threads": str(machine.threads), "preserve_insertion_order": str(ordered).lower()}
+    if machine.memory_limit is not None:
+        settings["memory_limit"] = f"{machine.memory_limit // share}B"
+    with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=machine.temp_directory) as folder:
         try:
             connection = duckdb.connect(config={**settings, "temp_directory": folder})
         except duckdb.Error:  # nothing but the settings has been looked at
@@ -234,12 +234,12 @@ def connect(resources: Resources, *, share: int = 1, ordered: bool = False) -> I
 
 
 @contextmanager
-def sorted_on_disk(keys: ArrowStream, resources: Resources, *, first_group: int = 0) -> Iterator[ArrowStream]:
+def sorted_on_disk(keys: ArrowStream, machine: Machine, *, first_group: int = 0) -> Iterator[ArrowStream]:
     """The keys by element, of a table that need not fit into memory.
 
     first_group: how many low bits of an element number its group; everybody keeps their first one only.
     """
-    with connect(resources, share=2, ordered=True) as sorter:  # the reading connection keeps the other half
+    with connect(machine, share=2, ordered=True) as sorter:  # the reading connection keeps the other half
         sorter.register("keys", keys)
         group = f"(element & {(1 << first_group) - 1})"
         kept = f"QUALIFY {group} = min({group}) OVER (PARTITION BY person)" if first_group else ""

@@ -1,7 +1,7 @@
 """The closed list of types, for every engine: what has a key, and in which form it is hashed.
 
 A value's key depends on the value and on the type of its column, which is public. The core hashes
-these forms as Spark's xxhash64 does (src/core/values.hpp), so every engine gives the same key:
+these forms as Spark's xxhash64 does (src/core/keys/values.hpp), so every engine gives the same key:
 
     integers               64 bits; unsigned 64-bit ones as DECIMAL(20, 0), since Spark has no other type
     floats                 as DOUBLE; -0.0 equals 0.0, and all NaN are one value
@@ -21,7 +21,7 @@ from typing import Any
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError
 
-# DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/values.hpp.
+# DuckDB's types, and the SQL that hands a value out in an Arrow type of src/core/keys/values.hpp.
 DUCKDB = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "boolean", "float", "double"), "{}"),

@@ -9,9 +9,10 @@ import numpy as np
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, InputError, ParameterError, constant_error, shown
-from dpdistinct.query import Query
+from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
 from dpdistinct.sources.forms import ArrowKeys, check_arrow_field, refused, refused_for_sql
+from dpdistinct.sources.streams import ArrowStream
 from dpdistinct.sources.values import (
     UNITS,
     KeyPairs,
@@ -21,7 +22,6 @@ from dpdistinct.sources.values import (
     text_of,
     wrong_type,
 )
-from dpdistinct.streams import ArrowStream
 
 
 class ArrowColumn:
@@ -121,12 +121,12 @@ class PandasSource:
         self._frame = frame
         self.columns = list(frame.columns)
 
-    def check(self, query: Query) -> None:
-        for name in find_columns(query, self):
+    def check(self, question: Question) -> None:
+        for name in find_columns(question, self):
             self._column(name, 0)
 
-    def keys(self, query: Query) -> ArrowStream:
-        return KeyPairs(*([self._column(name) for name in side] for side in chosen(query, self)))
+    def keys(self, question: Question) -> ArrowStream:
+        return KeyPairs(*([self._column(name) for name in side] for side in chosen(question, self)))
 
     def _column(self, name: str, rows: int | None = None) -> Any:
         return pandas_column(self._series(name).iloc[:rows], f"column {name!r}")
@@ -206,13 +206,13 @@ class ArrowSource:
         kinds = getattr(table, "schema", None)
         self._objects = [name for name in self.columns if _is_object(kinds, name)]
 
-    def check(self, query: Query) -> None:
-        for name in find_columns(query, self):
+    def check(self, question: Question) -> None:
+        for name in find_columns(question, self):
             self._check(name)
 
-    def keys(self, query: Query) -> ArrowStream:
-        self.check(query)
-        people, elements = ([self.columns.index(name) for name in side] for side in chosen(query, self))
+    def keys(self, question: Question) -> ArrowStream:
+        self.check(question)
+        people, elements = ([self.columns.index(name) for name in side] for side in chosen(question, self))
         return ArrowKeys(self._capsule, people, elements, self._threads)
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:

@@ -1,4 +1,4 @@
-r"""The label of a value: one rule for all engines, in DuckDB's SQL, in Spark's, and in core/periods.hpp.
+r"""The label of a value: one rule for all engines, in DuckDB's SQL, in Spark's, and in core/text/periods.hpp.
 
     text            as it is; a byte that is no part of UTF-8 counts as the four characters \xNN
     integer         its digits
@@ -20,7 +20,7 @@ What has another form, and whatever lies before the year 1000 or after 9999, has
 from __future__ import annotations
 
 from dpdistinct.errors import ParameterError
-from dpdistinct.group_lists import INTEGERS, PERIODS, Every
+from dpdistinct.question.group_lists import INTEGERS, PERIODS, Every
 
 OWN_LABELS: dict[Every, str] = {
     "week": "[1-9][0-9]{3}-W(0[1-9]|[1-4][0-9]|5[0-3])",

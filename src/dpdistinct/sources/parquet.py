@@ -6,7 +6,7 @@ import glob
 from typing import Any
 
 from dpdistinct.errors import ColumnError, FileError, file_name
-from dpdistinct.query import Query
+from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import literal, query_errors, quoted
 from dpdistinct.sources.folders import folders_of
 
@@ -14,7 +14,7 @@ OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning 
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
-def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
+def bind_parquet(connection: Any, paths: list[str], question: Question) -> str:
     """Makes Parquet files known as `data`. Returns the query that is left for DuckDB to answer.
 
     Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
@@ -25,8 +25,8 @@ def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
         unsafe = _unsafe_columns(connection, files)
         names = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
         of_folders = {name.lower() for name in folders[0]}
-        asked = {name.lower() for name in query.names} - of_folders
-        for name in unsafe if query.sql is None else ():
+        asked = {name.lower() for name in question.names} - of_folders
+        for name in unsafe if question.sql is None else ():
             if name.lower() in asked:
                 raise ColumnError(f"column {name!r} {unsafe[name]}")
         left = [
@@ -39,7 +39,7 @@ def bind_parquet(connection: Any, paths: list[str], query: Query) -> str:
             source = _with_folders(connection, files, dict(zip(paths, folders, strict=True)))
             left += [f"f.{quoted(name)}" for name in folders[0]]
         connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
-    return query.sql or "FROM data"
+    return question.sql or "FROM data"
 
 
 def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:

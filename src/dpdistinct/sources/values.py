@@ -3,7 +3,7 @@
 A column whose type has to be found by looking into it would let one person change what everybody's
 values are: a single 0.5 turns large integers into floats, which merges them. So a column is either
 of one declared type, or every object in it stands for itself: the bytes below depend on the object's
-own type and value, and on nothing else. They are the bytes of src/core/values.hpp wherever Arrow has
+own type and value, and on nothing else. They are the bytes of src/core/keys/values.hpp wherever Arrow has
 the same type.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpdistinct import _core
 from dpdistinct.errors import ColumnError, ParameterError
-from dpdistinct.streams import read_stream
+from dpdistinct.sources.streams import read_stream
 
 EPOCH = datetime.datetime(1970, 1, 1)
 ZONES = {"datetime", "zoneinfo", "pytz", "dateutil", "pandas"}  # where time zones come from

@@ -1,0 +1,1 @@
+"""What to expect of an answer, before any data is touched."""

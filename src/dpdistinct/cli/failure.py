@@ -1,0 +1,57 @@
+"""How a command fails: one line on standard error, and a status that tells the kind."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import NoReturn
+
+from dpdistinct.cli.options import say
+from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
+
+FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
+INSIDE = "something went wrong inside; nothing was published"
+FULL = "the answer could not be written: the disk is full; free some space and ask again"
+
+
+def status_of(error: DpdistinctError) -> int:
+    """2: a parameter is wrong; 3: the input cannot be read; 4: the ledger refuses; 1: anything else.
+
+    A ledger that cannot be used now is 1, on which a job tries again: 4 is for a person to decide.
+    """
+    from dpdistinct.ledger.account import LedgerError, UnavailableError
+
+    kinds = {ParameterError: USAGE, InputError: INPUT, UnavailableError: FAILED, LedgerError: BUDGET}
+    return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
+
+
+PARAMETERS = (
+    *("group_by", "groups_file", "one_group_per_person", "max_bound", "request_id", "data_name"),
+    *("memory_limit", "temp_directory"),
+)
+_SPELT_AS_IN_PYTHON = re.compile(rf"""(?<![\w'"])({"|".join(PARAMETERS)})(?![\w'"=])""")
+
+
+def message_of(error: DpdistinctError) -> str:
+    """What it says, with options as they are typed; names of files and columns are left alone.
+
+    >>> message_of(ParameterError("group_by must not name a column twice"))
+    '--group-by must not name a column twice'
+    """
+    if isinstance(error, FileError | ColumnError):
+        return str(error)
+    return _SPELT_AS_IN_PYTHON.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
+
+
+KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Says it, as JSON where JSON was asked for, and ends."""
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
+    if "--json" in sys.argv:
+        print(json.dumps({"error": line, "kind": KINDS[status], "status": status}), file=sys.stderr)
+    else:
+        say(f"dpdistinct: {line}", err=True)
+    sys.exit(status)

@@ -1,0 +1,119 @@
+"""What a terminal shows of a long run: the step, how much of the files is read, and the time.
+
+It knows the names of the steps, the clock, and how far the input files have been read, in bytes. No row
+is counted, and reading does not wait for it: a thread asks the system for the place in each open file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from dpdistinct.errors import DpdistinctError
+from dpdistinct.sources.files import paths_of
+
+FIRST_SHOWN = 0.5  # seconds; a short run shows nothing
+SHOWN_EVERY = 0.2
+ERASE = "\r\x1b[K"
+OPEN_FILES = "/proc/self/fd"  # of Linux; elsewhere the share is left out
+
+
+class Progress:
+    """One line on standard error, which must be a terminal; erased at the end."""
+
+    def __init__(self, step: str, places: Sequence[str] = ()) -> None:
+        """places: the input, as the caller gave it."""
+        self.step = step
+        self._places = list(places)
+        self._begin = time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+
+    def __enter__(self) -> Progress:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def __call__(self, step: str) -> None:
+        """Begins another step."""
+        self.step = step
+
+    def _show(self) -> None:
+        if self._over.wait(FIRST_SHOWN):
+            return
+        files = sizes_of(self._places)
+        try:
+            while not self._over.wait(SHOWN_EVERY):
+                columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some say 0
+                shown = line(self.step, files, time.monotonic() - self._begin)
+                _write(ERASE + shown[: columns - 1])
+            _write(ERASE)
+        except (OSError, ValueError):  # the terminal has gone
+            pass
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def line(step: str, files: dict[str, int], seconds: float) -> str:
+    """The step, the share of the bytes if it reads files, and the time.
+
+    >>> line("solving: matching", {}, 75.2)
+    'solving: matching, 1 min 15 s'
+    """
+    share = share_read(files) if step.startswith("reading") else None
+    parts = [step]
+    if share is not None:
+        parts.append(f"{share:.0%} of {_size(sum(files.values()))}")
+    minutes, rest = divmod(int(seconds), 60)
+    parts.append(f"{minutes} min {rest:02} s" if minutes else f"{rest} s")
+    return ", ".join(parts)
+
+
+def sizes_of(places: list[str]) -> dict[str, int]:
+    """The files of the input, in the order in which they are read, and their sizes in bytes."""
+    try:
+        return {os.path.realpath(path): os.path.getsize(path) for path in paths_of(places) or []}
+    except (DpdistinctError, OSError):  # the reader reports what is wrong
+        return {}
+
+
+def share_read(files: dict[str, int]) -> float | None:
+    """How much of the bytes of all files lies before the place where one of them is being read.
+
+    Files are read one after the other. None while no file is open, or if the place is not known: DuckDB
+    reads Parquet files here and there, so there is none.
+    """
+    names = list(files)
+    try:
+        descriptors = os.listdir(OPEN_FILES)
+    except OSError:
+        return None
+    for descriptor in descriptors:
+        try:
+            index = names.index(os.readlink(f"{OPEN_FILES}/{descriptor}"))
+            with open(f"{OPEN_FILES}info/{descriptor}") as about:
+                place = int(about.readline().split()[1])  # pos: 1234
+        except (OSError, ValueError, IndexError):  # another file, or closed meanwhile
+            continue
+        if 0 < place < files[names[index]]:
+            return (sum(files[name] for name in names[:index]) + place) / sum(files.values())
+    return None
+
+
+def _size(count: int) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"

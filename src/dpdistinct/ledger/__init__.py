@@ -1,0 +1,1 @@
+"""The account: a privacy budget that cannot be overspent by accident."""

@@ -1,0 +1,1 @@
+"""From curves to answers that may be published."""

@@ -1,0 +1,234 @@
+"""The six mechanisms. Each reads a curve and returns what may be published.
+
+The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
+removing one person, and lower_bound <= truth with probability at least 1 - beta
+(docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py, tests/asking/test_release.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpdistinct.graph.curves import Curve
+from dpdistinct.mechanisms.digits import context, quotient
+from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores, paper_scores, qualities
+from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, STEPS, joint_margin, joint_rule
+from dpdistinct.mechanisms.noise import Sampler, laplace_margin
+from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
+
+# The constants of "sharp": one public rule for all data, private whatever their values are
+# (docs/proofs/mechanisms.md), found on curves of many kinds (benchmarks/accuracy.py).
+SHARP_SHARE = Fraction(2, 5)  # of epsilon, for the choice of the bound
+SHARP_STEP = Fraction(5, 4)  # from one candidate to the next
+SHARP_COST = 7  # what a unit of the bound costs in the scores, over the epsilon of the choice
+SHARP_REACH = 6  # candidates within this factor of each other get a head start
+SHARP_HEAD_START = Fraction(7, 10)  # of the cost, for equal bounds; falls to nothing at the reach
+
+R2T_BASE = 5.5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mechanism publishes."""
+
+    lower_bound: int
+    estimate: int
+    bound: int | None
+
+
+def run_mechanism(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Spend parameters.epsilon on this curve, once."""
+    return MECHANISMS[parameters.mechanism](curve, parameters, sampler)
+
+
+def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Algorithm 1 (with method "greedy": Algorithm 2) of the paper, as printed, in integers."""
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
+    half = parameters.epsilon / 2
+    bounds = range(1, max_bound + 1)
+    t = 2 / half * log(max_bound / parameters.beta)
+    cost = per_bound(half, parameters.beta) + t
+    quality = qualities(curve.values(max_bound).tolist(), bounds, units(cost))
+    scores = paper_scores(quality, bounds)
+    chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
+    return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
+
+
+def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The default: the bound and the count in one draw, which costs epsilon for both together.
+
+    The count is taken in units of bound / STEPS: one person moves it by STEPS at every bound, as far
+    as two scores. Its noise is larger where the choice of the bound was close, and so hides it.
+    """
+    return joint_answer(*draw_joint(curve, parameters, sampler), parameters)
+
+
+def draw_joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> tuple[int, int]:
+    """The bound of the count, and the noisy count in units of bound / STEPS."""
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
+    rule = joint_rule(parameters.aim, parameters.epsilon, max_bound, sampler.below(OFFSETS))
+    counts, counted = (curve.at_all(bounds) for bounds in (rule.bounds, rule.counted))
+    scores = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
+    chosen, noisy = sampler.select_and_count(
+        [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
+        [count * STEPS // bound for count, bound in zip(counted, rule.counted, strict=True)],
+        sensitivity=RESOLUTION,
+        epsilon=parameters.epsilon,
+        share=JOINT_SHARE,
+    )
+    return rule.counted[chosen], noisy
+
+
+def joint_answer(bound: int, noisy: int, parameters: Parameters) -> Answer:
+    """What follows from the draw and public numbers."""
+    # More than (noisy - margin) units; so at least the next whole number of elements.
+    margin = joint_margin(parameters.aim, parameters.epsilon, parameters.beta)
+    lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
+    nearest = (2 * noisy * bound + STEPS) // (2 * STEPS)
+    return Answer(lower_bound, estimate=max(lower_bound, nearest), bound=bound)
+
+
+def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The paper's two steps, a sharper choice, and no max_bound to guess.
+
+    The candidates grow geometrically, and bound l has the prior 1 / l in place of the paper's
+    penalty t, so that their number costs nothing.
+    """
+    choice = SHARP_SHARE * parameters.epsilon
+    rule = sharp_rule(choice, parameters.max_bound or DEFAULT_MAX_BOUND["sharp"])
+    quality = qualities(curve.at_all(rule.bounds), rule.bounds, rule.cost)
+    scores = lead_scores(quality, rule.bounds, rule.head_starts)
+    chosen = sampler.select(
+        [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
+        sensitivity=RESOLUTION,
+        epsilon=choice,
+        draw="permute_and_flip",
+    )
+    return count_at(rule.bounds[chosen], curve, parameters.epsilon - choice, parameters.beta, sampler)
+
+
+@dataclass(frozen=True)
+class SharpRule:
+    """All that "sharp" knows before it sees the data, in the units of the scores."""
+
+    bounds: list[int]
+    cost: int  # of one unit of the bound
+    prior: list[int]  # of each bound, to be subtracted
+    head_starts: NDArray[Any]  # of each pair of bounds
+
+
+@lru_cache(maxsize=64)
+def sharp_rule(choice: Fraction, max_bound: int) -> SharpRule:
+    """The public rule, for `choice` of epsilon."""
+    bounds, cost = sharp_grid(max_bound), units(SHARP_COST / choice)
+    prior = [units(2 / choice * log(Fraction(bound))) for bound in bounds]
+    starts = [[sharp_head_start(cost, l, m) for m in bounds] for l in bounds]
+    return SharpRule(bounds, cost, prior, np.array(starts, dtype=object))
+
+
+def sharp_grid(max_bound: int) -> list[int]:
+    """1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, ... up to max_bound."""
+    grid = [1]
+    while grid[-1] < max_bound:
+        grid.append(min(max_bound, max(grid[-1] + 1, math.floor(grid[-1] * SHARP_STEP))))
+    return grid
+
+
+def sharp_head_start(cost: int, l: int, m: int) -> int:
+    """Neighbouring bounds score alike; a bonus keeps them from cancelling out.
+
+    SHARP_HEAD_START * cost * (1 - (ratio - 1) / (SHARP_REACH - 1)) for the ratio of the bounds.
+    """
+    small, large = min(l, m), max(l, m)
+    top = SHARP_HEAD_START.numerator * cost * (SHARP_REACH * small - large)
+    return max(0, top // (SHARP_HEAD_START.denominator * (SHARP_REACH - 1) * small))
+
+
+def fixed(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The caller knows the bound: all of epsilon goes to the count."""
+    assert parameters.max_bound is not None  # checked with the parameters
+    return count_at(parameters.max_bound, curve, parameters.epsilon, parameters.beta, sampler)
+
+
+def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """Race-to-the-Top (Dong et al. 2022): a noisy count at every bound of a coarse grid, the best.
+
+    Each of the counts gets an equal part of epsilon and of beta, so all lower bounds hold at once.
+    """
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["r2t"]
+    bounds = [1]
+    while (following := math.floor(R2T_BASE ** len(bounds))) <= max_bound:
+        bounds.append(following)
+    part, part_beta = parameters.epsilon / len(bounds), parameters.beta / len(bounds)
+    answers = [count_at(bound, curve, part, part_beta, sampler) for bound in bounds]
+    return max(answers, key=lambda answer: answer.lower_bound)
+
+
+def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """The shifted inverse mechanism (Fang, Dong, Yi 2022): no contribution bound at all.
+
+    f(j) = max over l of (c_l - l * j) stands for the fewest distinct elements after j people are
+    removed. An output's loss is how many steps of j it lies from f(tau); one person moves it by
+    one. Outputs above the truth are tau + 1 steps away.
+    """
+    epsilon, beta = parameters.epsilon, parameters.beta
+    outputs = output_grid()
+    tau = max(1, math.ceil(2 / epsilon * log(len(outputs) / beta)) - 1)
+    fewest = curve.fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
+    # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
+    places = np.searchsorted(outputs, fewest, side="right") - 1
+    place = np.arange(len(outputs))
+    up = tau - (np.searchsorted(-places[: tau + 1], -place, side="right") - 1)  # last j: f(j) >= output
+    down = np.searchsorted(-places, -place, side="left") - tau  # first j: f(j) <= output
+    loss = np.minimum(np.where(place >= places[tau], up, down), tau + 1)
+    chosen = sampler.select([-int(x) for x in loss], sensitivity=1, epsilon=epsilon, draw="exponential")
+    output = int(outputs[chosen])
+    return Answer(lower_bound=output, estimate=output, bound=None)
+
+
+def output_grid() -> NDArray[np.int64]:
+    """Public outputs for the shifted inverse: 128 to an octave, integers below that, up to 2^32."""
+    octaves = [np.arange(128, 256, dtype=np.int64) << shift for shift in range(25)]
+    return np.concatenate([np.arange(128, dtype=np.int64), *octaves])
+
+
+def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sampler: Sampler) -> Answer:
+    """The noisy count at a bound that is public by now, and the lower bound it supports."""
+    noisy = sampler.laplace(curve.at(bound), sensitivity=bound, epsilon=epsilon)
+    margin = laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta)
+    return Answer(lower_bound=max(0, noisy - margin), estimate=max(0, noisy), bound=bound)
+
+
+MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
+    "joint": joint,
+    "sharp": sharp,
+    "paper": paper,
+    "fixed": fixed,
+    "r2t": r2t,
+    "shifted_inverse": shifted_inverse,
+}
+
+
+def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
+    """What each unit of the bound costs in margin: ln(1 / 2 beta) / epsilon."""
+    return log(1 / (2 * beta)) / epsilon
+
+
+def log(x: Fraction) -> Fraction:
+    """Ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
+    own = context(40, ROUND_HALF_EVEN)
+    return Fraction(own.ln(quotient(own, x))).limit_denominator(10**30)
+
+
+def units(x: Fraction) -> int:
+    """X in the units of the scores."""
+    return math.ceil(x * RESOLUTION)

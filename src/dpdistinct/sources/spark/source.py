@@ -1,0 +1,178 @@
+"""Tables on Apache Spark: the cluster hashes and sorts, the driver counts.
+
+Spark computes the keys of forms.py with its own xxhash64, and sorts them by element in one shuffle on
+the JVM. The driver streams them through the core, which keeps one counter for each person
+(docs/spark.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown, without_context
+from dpdistinct.question.group_lists import GroupList, label_order
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
+from dpdistinct.sources.columns import find_column
+from dpdistinct.sources.forms import SPARK, refused
+from dpdistinct.sources.labels import spark_label
+from dpdistinct.sources.spark.keys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
+from dpdistinct.sources.spark.session import functions_of, is_connect, quiet
+from dpdistinct.sources.streams import ArrowStream
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+DEFAULT_MEMORY_LIMIT = 8 * 10**9
+
+UNREADABLE_SCHEMA = "Spark does not know the columns of the DataFrame; does df.schema work by itself?"
+UNRESOLVED = "Spark could not select the columns; does a df.select of them work by itself?"
+
+
+class SparkSource:
+    """A Spark DataFrame. text: its files have no schema, so that what looks like a name may be a row."""
+
+    def __init__(
+        self,
+        df: DataFrame,
+        temp_directory: str | None = None,
+        progress: Progress | None = None,
+        *,
+        text: bool = False,
+    ) -> None:
+        connect = is_connect(df) and hasattr(df, "toArrow")
+        if not connect and not hasattr(df, "_jdf"):
+            raise ParameterError(f"df must be a DataFrame of a Spark session, got {type(df).__name__}")
+        self._df = df
+        self._functions = functions_of(df)
+        kind = ByConnection if connect else ByFiles
+        self._transfer: Transfer = kind(df.sparkSession, temp_directory, progress or (lambda name: None))
+        self.text = text
+        with quiet(df.sparkSession), constant_error(UNREADABLE_SCHEMA):
+            self._kinds = [(field.name, field.dataType) for field in df.schema.fields]
+        self.columns = [name for name, _ in self._kinds]
+
+    def check(self, question: Question) -> None:
+        labels = question.groups.labels if isinstance(question.groups, GroupList) else []
+        self._keys(question, labels)
+
+    def keys(self, question: Question) -> ArrowStream:
+        raise NotImplementedError("on a cluster the keys come sorted, in parts")
+
+    @contextmanager
+    def sorted_keys(self, question: Question) -> Iterator[Any]:
+        """The keys by element, as streams one after the other."""
+        keys = self._keys(question)
+        with without_context(), quiet(self._df.sparkSession), self._transfer.sorted(keys) as parts:
+            yield parts
+
+    @contextmanager
+    def pairs(
+        self, question: Question, machine: Machine, labels: Sequence[tuple[str, ...]] = (), bits: int = 0
+    ) -> Iterator[Any]:
+        """The pairs, if the driver's memory holds the distinct ones; "greedy" has no such limit."""
+        limit = machine.memory_limit or DEFAULT_MEMORY_LIMIT
+        keys = self._keys(question, labels, bits)
+        with without_context(), quiet(self._df.sparkSession), self._transfer.fitting(keys, limit) as parts:
+            yield parts
+
+    def group_labels(self, question: Question) -> list[tuple[str, ...]]:
+        """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
+        with quiet(self._df.sparkSession), constant_error(UNSORTED):
+            labels = [label.alias(f"label_{i}") for i, label in enumerate(self._labels(question))]
+            found = self._df.select(*labels).dropna().dropDuplicates().collect()
+        return sorted((tuple(row) for row in found), key=label_order)
+
+    @contextmanager
+    def grouped_parts(
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
+    ) -> Iterator[Any]:
+        """The keys of people and of pairs of group and element, if the driver's memory holds them."""
+        with self.pairs(question, machine, labels, bits) as pairs, closing(pairs) as parts:
+            yield parts
+
+    @contextmanager
+    def sorted_grouped_parts(
+        self, question: Question, labels: Sequence[tuple[str, ...]], bits: int, machine: Machine
+    ) -> Iterator[Any]:
+        """The same by pair; everybody in one group, if so asked."""
+        keys = self._keys(question, labels, bits)
+        with (
+            without_context(),
+            quiet(self._df.sparkSession),
+            self._transfer.sorted(keys) as sorted_keys,
+            closing(sorted_keys) as parts,
+        ):
+            yield parts
+
+    def _keys(self, question: Question, labels: Sequence[tuple[str, ...]] = (), bits: int = 0) -> DataFrame:
+        """Person and element keys of the rows without a NULL.
+
+        With groups, those of the listed labels only, the number of the group in the low bits.
+        """
+        with quiet(self._df.sparkSession), constant_error(UNRESOLVED):
+            return self._selected(question, labels, bits)
+
+    def _selected(self, question: Question, labels: Sequence[tuple[str, ...]], bits: int) -> DataFrame:
+        df, functions = self._df, self._functions
+        group: list[Column] = []
+        if question.group_by:
+            places = [f"dpdistinct_label_{i}" for i in range(len(question.group_by))]
+            listed = df.sparkSession.createDataFrame(
+                [(*label, number) for number, label in enumerate(labels)],
+                ", ".join([*(f"{place} string" for place in places), "dpdistinct_group long"]),
+            )
+            columns = dict(zip(places, self._labels(question), strict=True))
+            df = df.withColumns(columns).join(functions.broadcast(listed), places)
+            group = [functions.col(place) for place in places]
+        keys = []
+        for side, names in (("person", question.person), ("element", question.element)):
+            found = [self._find(name) for name in names]
+            for column, _ in found:
+                df = df.where(column.isNotNull())
+            forms = [column if cast is None else column.cast(cast) for column, cast in found]
+            pair = group if side == "element" else []
+            keys.append(functions.xxhash64(functions.lit(side), *pair, *forms))
+        if group:
+            number = functions.col("dpdistinct_group")
+            keys[1] = keys[1].bitwiseAND(~((1 << bits) - 1)).bitwiseOR(number)
+        named = [key.alias(side) for key, side in zip(keys, ("person", "element"), strict=True)]
+        if not question.one_group_per_person:
+            return df.select(*named)
+        numbered = df.select(*named, functions.col("dpdistinct_group").alias("number"))
+        first = functions.expr("min(number) OVER (PARTITION BY person)")
+        return numbered.withColumn("first", first).where("number = first").select("person", "element")
+
+    def _column(self, asked: str) -> tuple[Column, str, Any]:
+        """A column of the table, its name and its type."""
+        name = find_column(asked, self.columns, self.text)
+        alike = [column for column in self.columns if column.lower() == name.lower()]
+        if len(alike) > 1 and self._df.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+            raise ColumnError(
+                f"there are columns that differ from {shown(name)} in case alone, which Spark takes for one; "
+                "rename them"
+            )
+        return self._functions.col(quoted(name)), name, dict(self._kinds)[name]
+
+    def _find(self, asked: str) -> tuple[Column, str | None]:
+        """A column, and what its values are cast to."""
+        column, name, kind = self._column(asked)
+        type_name = type(kind).__name__
+        if type_name not in SPARK:
+            raise refused(name)
+        return column, SPARK[type_name]
+
+    def _labels(self, question: Question) -> list[Column]:
+        """The labels of the grouping columns."""
+        labels = []
+        for asked, every in zip(question.group_by, question.periods, strict=True):
+            _, name, kind = self._column(asked)
+            labels.append(self._functions.expr(spark_label(quoted(name), type(kind).__name__, every)))
+        return labels
+
+
+def quoted(name: str) -> str:
+    """A name as Spark's SQL writes it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpdistinct import Contributions, ParameterError, count_distinct
+from dpdistinct.errors import shown
+from dpdistinct.question.parameters import check_parameters
+
+GOOD: dict[str, Any] = {
+    "epsilon": 1,
+    "beta": 0.05,
+    "method": "matching",
+    "mechanism": "joint",
+    "max_bound": None,
+}
+
+
+class Untouchable:
+    """Data that must not be looked at before the parameters have been checked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError("the data was touched")
+
+
+BAD = [
+    *[
+        ("epsilon", x)
+        for x in (0, -1, float("nan"), float("inf"), "one", "", None, True, 1e-9, 1e9, [1], "1/0")
+    ],
+    *[("beta", x) for x in (0, 0.5, 1, -0.1, float("nan"), "few", None, 1e-30)],
+    *[("max_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
+    *[("method", x) for x in ("flow", None, "Matching")],
+    *[("mechanism", x) for x in ("laplace", None)],
+    *[("aim", x) for x in ("bias", None, True)],
+]
+
+
+def test_an_aim_needs_the_mechanism_that_has_it() -> None:
+    assert check_parameters(**GOOD).aim == "lower_bound"
+    assert check_parameters(**GOOD, aim="estimate").aim == "estimate"
+    with pytest.raises(ParameterError, match='aim "estimate" needs mechanism "joint"'):
+        check_parameters(**(GOOD | {"mechanism": "sharp", "aim": "estimate"}))
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_bad_parameter_is_one_clear_error_before_any_data_is_read(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        count_distinct(Untouchable(), **(GOOD | {name: value}))
+    message = str(caught.value)
+    assert message.startswith(f"{name} must")
+    assert shown(value) in message
+    assert "\n" not in message
+
+
+def test_a_fixed_bound_must_be_given() -> None:
+    with pytest.raises(ParameterError, match="max_bound"):
+        count_distinct(Untouchable(), **(GOOD | {"mechanism": "fixed"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value", [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), np.float64(0.1), "1/10", "1e-1"]
+)
+def test_epsilon_is_the_number_that_was_written(value: Any) -> None:
+    assert check_parameters(**(GOOD | {"epsilon": value})).epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
+def test_an_epsilon_of_numpys_integers_is_an_exact_number(kind: Any) -> None:
+    held = Contributions.from_pairs(range(50), range(50))
+    assert count_distinct(held, epsilon=kind(3), beta=0.1).epsilon == 3
+    numbers = check_parameters(
+        epsilon=kind(3), beta=0.1, method="matching", mechanism="joint", max_bound=None
+    )
+    assert type(numbers.epsilon.numerator) is type(numbers.epsilon.denominator) is int
+
+
+@pytest.mark.parametrize("value", [1, 2**31, np.int32(7)])
+def test_bounds_within_the_limit_are_taken(value: Any) -> None:
+    assert check_parameters(**(GOOD | {"max_bound": value})).max_bound == int(value)
