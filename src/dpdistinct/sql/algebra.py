@@ -29,6 +29,7 @@ from dpdistinct.sql.expressions import (
     comparison_node,
     function_node,
     kinds,
+    operator_node,
     reference,
     safe,
     select_node,
@@ -64,11 +65,19 @@ class Proof:
 class Table:
     """A table that a query may name. columns: their types by name, as DuckDB writes them. person: the columns
     that say who, or none if the table is public. path: its name for the connection that runs the query.
+    utf8: whether DuckDB has looked at all text, as in tables of its own and in files that it reads; then
+    nothing has to be done about text of a frame or a stream that is not UTF-8.
     """
 
     columns: Mapping[str, str]
     person: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
+    utf8: bool = False
+
+    def knows(self, column: str) -> bool:
+        """Whether a query may name this column."""
+        kind = self.columns[column]
+        return is_scalar(kind) or (is_list(kind) and (self.utf8 or kind != "VARCHAR[]"))
 
 
 @dataclass(frozen=True)
@@ -147,18 +156,22 @@ class Algebra:
         """Rule S1 and S2: the rows of a table.
 
         Text is compared by its bytes whatever collation the column has, and -0.0 and NaN are made one, so
-        that equal values are the same value.
+        that equal values are the same value. Text that is not UTF-8 is NULL: DuckDB's functions fail on
+        it, and TRY does not help.
         """
         items, columns = [], []
         for name in names:
             kind = table.columns[name]
-            if not is_scalar(kind) and not is_list(kind):
+            if not table.knows(name):
                 raise PersonWiseError(
                     f"the column {name!r} has a type that is not known here",
                     "name the columns you need, or convert it to text or a number before",
                 )
             column = self._column(kind, table.person.index(name) if name in table.person else None)
-            items.append(_named(_canonical(column_node(name), kind), column))
+            value = column_node(name)
+            if kind == "VARCHAR" and not table.utf8:
+                value = _valid_text(value)
+            items.append(_named(_canonical(value, kind), column))
             columns.append(column)
         source = _table_node(table.path)
         rule = "S1 private table" if table.person else "S2 public table"
@@ -279,7 +292,7 @@ class Algebra:
             if left.parts != right.parts or same != set(range(left.parts)):
                 raise PersonWiseError(
                     "rows of different people are joined",
-                    "add the equality of the persons: JOIN ... USING (person), or ON a.person = b.person",
+                    "add the equality of the persons: JOIN ... USING (PERSON), or ON a.PERSON = b.PERSON",
                 )
             rule = "S5 join on the person"
         elif right.private and kind != "INNER":
@@ -323,7 +336,7 @@ class Algebra:
         if not of.keeps_person(keys):
             raise PersonWiseError(
                 "rows of different people are put together",
-                "add the person to the keys: GROUP BY person, ...",
+                "add the person to the keys: GROUP BY PERSON, ...",
             )
         if not all(is_scalar(key.kind) for key in keys):
             raise PersonWiseError("a list is a key", "group by its elements: unnest it first")
@@ -388,7 +401,7 @@ class Algebra:
         if not of.keeps_person(window.partition):
             raise PersonWiseError(
                 "a window function looks at rows of different people",
-                "add the person: OVER (PARTITION BY person ...)",
+                "add the person: OVER (PARTITION BY PERSON ...)",
             )
         if not all(is_scalar(column.kind) for column in (*window.partition, *ordered)):
             raise PersonWiseError(
@@ -589,6 +602,10 @@ def _table_node(path: Sequence[str]) -> Node:
     }  # fmt: skip
 
 
+def _valid_text(node: Node) -> Node:
+    return operator_node("OPERATOR_TRY", function_node("decode", [function_node("encode", [node])]))
+
+
 def _binary(node: Node) -> Node:
     return {"class": "COLLATE", "type": "COLLATE", "alias": "", "child": node, "collation": "binary"}
 
@@ -667,10 +684,7 @@ def _check_window_aggregate(window: WindowCall) -> None:
 def _check_frame(window: WindowCall) -> None:
     for end, offset in zip(window.frame, window.offsets, strict=True):
         if end not in FRAME_ENDS:
-            raise PersonWiseError(
-                "the frame reaches back by a value, which can fail for a single row",
-                "count rows (ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), or join and compare the dates",
-            )
+            raise PersonWiseError("this frame is not known here", "use ROWS BETWEEN ... AND ...")
         if end.startswith("EXPR_") != (offset is not None) or (
             offset is not None and not 0 <= offset < 2**31
         ):

@@ -8,12 +8,13 @@ their full name, system.main.lower, because a macro of a database may be called 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from typing import Any
 
-from dpdistinct.sql.functions import CASTS, INTEGERS, SCALARS
+from dpdistinct.sql.functions import CASTS, SCALARS, is_widening
 from dpdistinct.sql.refusals import PersonWiseError
-from dpdistinct.sql.tree import Node, is_value, kinds_of, printed
+from dpdistinct.sql.tree import Node, casts_of, is_value, kinds_of, printed
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Expression:
-    """op: one of the keys of the builders below. text: a name, a type or a constant."""
+    """op: what it is, as `_build` knows it; or an aggregate, a window function or an unnest, which become
+    columns before. text: a name, a type or a constant. words: as typed, for messages.
+    """
 
     op: str
     children: tuple[Expression, ...] = ()
     text: str = ""
     column: Column | None = None
     extra: tuple[Any, ...] = ()
+    words: str = field(default="", compare=False)
 
     def columns(self) -> Iterator[Column]:
         """Every column that it looks at."""
@@ -101,8 +105,8 @@ def constant(kind: str, text: str = "") -> Expression:
     return Expression("constant", text=text, extra=(kind,))
 
 
-def cast(child: Expression, kind: str) -> Expression:
-    """To a type on the list; a constant must be one of the type."""
+def cast(child: Expression, kind: str, *, or_null: bool = False) -> Expression:
+    """To a type on the list; a constant must be one of the type, unless it may become NULL."""
     name, _, size = kind.partition("(")
     if CASTS.get(name) != name:
         raise PersonWiseError(
@@ -110,6 +114,8 @@ def cast(child: Expression, kind: str) -> Expression:
         )
     expression = Expression("cast", (child,), name, extra=tuple(int(n) for n in size[:-1].split(",") if n))
     if child.op == "constant" and not is_value(printed(select_node([_plain(expression)]))):
+        if or_null:
+            return replace(expression, children=(constant("NULL_LITERAL"),))
         raise PersonWiseError(f"{child.text!r} is not a value of the type {kind}", "correct it")
     return expression
 
@@ -159,10 +165,12 @@ def operator_node(kind: str, *children: Node) -> Node:
     return {"class": "OPERATOR", "type": kind, "alias": "", "children": list(children)}
 
 
-def and_node(conditions: list[Node]) -> Node:
+def and_node(conditions: list[Node], kind: str = "CONJUNCTION_AND") -> Node:
+    """All of these; as DuckDB reads a AND (b AND c), which is a AND b AND c."""
     if len(conditions) == 1:
         return conditions[0]
-    return {"class": "CONJUNCTION", "type": "CONJUNCTION_AND", "alias": "", "children": conditions}
+    flat = [part for c in conditions for part in (c["children"] if c["type"] == kind else [c])]
+    return {"class": "CONJUNCTION", "type": kind, "alias": "", "children": flat}
 
 
 COMPARISONS = {
@@ -175,11 +183,6 @@ COMPARISONS = {
     "COMPARE_DISTINCT_FROM",
     "COMPARE_NOT_DISTINCT_FROM",
 }
-CONDITIONS = {"compare", "and", "or", "not", "is null", "is not null", "between", "in"}
-CONDITION_CALLS = {
-    *("~~", "!~~", "~~*", "!~~*", "~~~", "^@", "starts_with", "prefix", "ends_with", "suffix", "contains"),
-    *("regexp_matches", "regexp_full_match", "list_contains", "isnan", "isinf", "isfinite"),
-}
 
 
 def comparison_node(kind: str, left: Node, right: Node) -> Node:
@@ -189,12 +192,75 @@ def comparison_node(kind: str, left: Node, right: Node) -> Node:
 def safe(expression: Expression) -> Node:
     """The tree of an expression that cannot fail: NULL takes the place of every part that does.
 
-    Each part stands under a TRY of its own. One around the whole would not do: DuckDB moves parts that
-    occur twice out of it, to be computed once, and then they fail outside of it
+    Each function and each cast stands under a TRY of its own, and casts that DuckDB would add by itself
+    are written out, each under its own TRY, too. One TRY around the whole would not do: DuckDB moves parts
+    that occur twice out of it, to be computed once, and there they fail
     (tests/sql/test_try.py::test_a_single_try_is_not_enough).
     """
-    node = _build(expression, [safe(child) for child in expression.children])
-    return node if _never_fails(expression) else operator_node("OPERATOR_TRY", node)
+    return _analysed(expression)[0]
+
+
+def kinds(expressions: list[Expression]) -> list[str]:
+    """The types of these expressions, as DuckDB finds them from the types of their columns."""
+    return [_analysed(expression)[1] for expression in expressions]
+
+
+@lru_cache(maxsize=1 << 14)
+def _analysed(expression: Expression) -> tuple[Node, str]:
+    """The tree and the type. It is found part by part: of each part, by the types of its children."""
+    if expression.column is not None:
+        return column_node(expression.column.name), expression.column.kind
+    fixed = SCALARS[expression.text].fixed if expression.op == "call" else ()
+    places = [
+        child
+        if _is_literal(child) or (place in fixed and not _depends(child))
+        else reference(Column(f"a{place}", _analysed(child)[1]))
+        for place, child in enumerate(expression.children)
+    ]
+    kind, casts = _signature(replace(expression, children=tuple(places), words=""))
+    children = []
+    for child, place in zip(expression.children, places, strict=True):
+        name = "" if place.column is None else place.column.name
+        children.append(_analysed(cast(child, casts[name]) if name in casts else child)[0])
+    node = _build(expression, children)
+    needed = expression.op in ("call", "cast") and not _is_literal(expression)
+    return operator_node("OPERATOR_TRY", node) if needed else node, kind
+
+
+@cache
+def _signature(part: Expression) -> tuple[str, dict[str, str]]:
+    """The type of a part whose children are columns and constants; and to which types DuckDB would cast these
+    columns by itself, if that can fail. Constants for which it always fails are refused.
+    """
+    columns = tuple((column.name, column.kind) for column in dict.fromkeys(part.columns()))
+    plain = printed(select_node([_build(part, [safe(child) for child in part.children])]))
+    casts = {}
+    for name, value, source, target in casts_of(plain, columns):
+        if value:
+            if not is_value(f"SELECT CAST({value} AS {target})"):
+                raise PersonWiseError(f"{value} is not a value of the type {target}", "correct it")
+        elif not is_widening(source, target):
+            if not name:
+                raise PersonWiseError(f"{source} is taken for {target}", "write a CAST")
+            casts[name] = target
+    children = [
+        safe(
+            child
+            if child.column is None or child.column.name not in casts
+            else cast(child, casts[child.column.name])
+        )
+        for child in part.children
+    ]
+    tried = select_node([operator_node("OPERATOR_TRY", _build(part, children))])
+    (kind,) = kinds_of(printed(tried), columns)
+    return kind, casts
+
+
+def _is_literal(expression: Expression) -> bool:
+    """A constant, or a cast of one, which has been tried when it was made."""
+    return expression.op == "constant" or (
+        expression.op == "cast" and expression.children[0].op == "constant"
+    )
 
 
 def _plain(expression: Expression) -> Node:
@@ -211,13 +277,12 @@ def _build(expression: Expression, children: list[Node], *, try_cast: bool = Tru
     if op == "call":
         return function_node(text, children)
     if op == "cast":
-        return _cast_node(children[0], text, expression.extra, try_cast and not _is_checked(expression))
+        return _cast_node(children[0], text, expression.extra, try_cast and not _is_literal(expression))
     if op == "compare":
         assert text in COMPARISONS
         return comparison_node(text, *children)
     if op in ("and", "or"):
-        kind = f"CONJUNCTION_{op.upper()}"
-        return {"class": "CONJUNCTION", "type": kind, "alias": "", "children": children}
+        return and_node(children, f"CONJUNCTION_{op.upper()}")
     if op == "between":
         value, lower, upper = children
         return {
@@ -261,61 +326,3 @@ def _cast_node(child: Node, kind: str, size: tuple[int, ...], try_cast: bool) ->
         "class": "CAST", "type": "OPERATOR_CAST", "alias": "",
         "child": child, "try_cast": try_cast, "type_expr": named,
     }  # fmt: skip
-
-
-def _is_checked(expression: Expression) -> bool:
-    """A cast of a constant has been tried when it was made."""
-    return expression.op == "cast" and expression.children[0].op == "constant"
-
-
-def _never_fails(expression: Expression) -> bool:
-    """Whether it can do without a TRY around it, if its parts cannot fail. When in doubt: no.
-
-    A comparison that needs none can be handed on to whoever reads the file.
-    """
-    op, children = expression.op, expression.children
-    if op in ("column", "constant", "is null", "is not null") or _is_checked(expression):
-        return True
-    if op in ("and", "or", "not"):
-        return all(map(_is_condition, children))
-    return op in ("compare", "between", "in") and all(_compares_alike(children[0], c) for c in children[1:])
-
-
-def _is_condition(expression: Expression) -> bool:
-    if expression.op == "call":
-        return expression.text in CONDITION_CALLS
-    return expression.op in CONDITIONS or _simple_kind(expression) == "BOOLEAN"
-
-
-def _compares_alike(left: Expression, right: Expression) -> bool:
-    """Whether two columns, or a column and a constant, are compared without a cast of a column."""
-    if right.op == "column":
-        left, right = right, left
-    kind = _simple_kind(left)
-    if kind is None or left.op != "column":
-        return False
-    if right.op == "constant" and right.extra == ("INTEGER",):
-        return kind in INTEGERS and (kind[0] != "U" or right.text[0] != "-") and abs(int(right.text)) < 2**63
-    if right.op == "constant" and right.extra == ("STRING",):
-        return kind == "VARCHAR"
-    return kind == _simple_kind(right)
-
-
-def _simple_kind(expression: Expression) -> str | None:
-    """The type of a column, or of a constant that has one; None for all else."""
-    if expression.column is not None:
-        return expression.column.kind
-    if expression.op == "constant" and expression.extra == ("BOOLEAN",):
-        return "BOOLEAN"
-    return expression.text if _is_checked(expression) and not expression.extra else None
-
-
-def kinds(expressions: list[Expression]) -> list[str]:
-    """The types of these expressions, as DuckDB finds them from the types of their columns."""
-    unknown = [expression for expression in expressions if expression.op != "column"]
-    found: Iterator[str] = iter(())
-    if unknown:
-        names = {column.name: column.kind for expression in unknown for column in expression.columns()}
-        select = printed(select_node([safe(expression) for expression in unknown]))
-        found = iter(kinds_of(select, tuple(sorted(names.items()))))
-    return [next(found) if e.column is None else e.column.kind for e in expressions]

@@ -46,6 +46,23 @@ def is_exact(kind: str) -> bool:
     return kind in INTEGERS or (decimal is not None and int(decimal[1]) <= 18)
 
 
+_BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
+_BITS_OF_UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, "UHUGEINT": 128}
+
+
+def is_widening(source: str, target: str) -> bool:
+    """Whether every value of the one type is one of the other, so that a cast cannot fail."""
+    if source == target or source == '"NULL"' or target == "VARCHAR":
+        return is_scalar(source) or source in (target, '"NULL"')
+    if target in FLOATS:
+        return source in INTEGERS or (source, target) == ("FLOAT", "DOUBLE")
+    bits = _BITS | _BITS_OF_UNSIGNED
+    if source in bits and target in bits:
+        signed = source in _BITS
+        return bits[source] <= bits[target] and (not signed or target in _BITS)
+    return False
+
+
 # What a value may be cast to, by the names that DuckDB knows the type by.
 _CASTS = {
     "BOOLEAN": "BOOLEAN BOOL LOGICAL",
@@ -149,7 +166,7 @@ LENGTH = (
 )
 ORDER = (
     "depends on the order of rows, which other people's rows can change",
-    "number the rows instead: QUALIFY row_number() OVER (PARTITION BY the person ORDER BY ...) = 1",
+    "number the rows instead: QUALIFY row_number() OVER (PARTITION BY PERSON ORDER BY ...) = 1",
 )
 ROUNDING = (
     "adds up floats, so its last digits depend on the order of rows, which other people's rows can change",

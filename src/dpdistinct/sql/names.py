@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpdistinct.sql.expressions import COMPARISONS, Column, Expression, call, cast, constant, reference
+from dpdistinct.sql.expressions import COMPARISONS, Column, Expression, call, cast, constant, kinds, reference
 from dpdistinct.sql.functions import AGGREGATES, CASTS, EXPLAINED, SCALARS, WINDOWS
 from dpdistinct.sql.refusals import PersonWiseError, at
 from dpdistinct.sql.tree import Node
@@ -39,7 +39,10 @@ class Meaning:
 
     def expression(self, node: Node) -> Expression:
         with at(self.words(node)):
-            return self._expression(node)
+            found = self._expression(node)
+            if all(part.op not in ("aggregate", "window") for part in found.parts()):
+                kinds([found])  # what DuckDB does not take is refused here, where the words are known
+            return found
 
     def column(self, path: Sequence[str]) -> Expression:
         name = path[-1].lower()
@@ -103,7 +106,7 @@ class Meaning:
             checks = [part for c in node["case_checks"] for part in (c["when_expr"], c["then_expr"])]
             return Expression("case", self._all([*checks, node["else_expr"]]))
         if kind == "OPERATOR_CAST":
-            return cast(self.expression(node["child"]), _type_of(node["type_expr"]))
+            return cast(self.expression(node["child"]), _type_of(node["type_expr"]), or_null=node["try_cast"])
         if kind == "OPERATOR_TRY":  # everything is under TRY
             return self.expression(node["children"][0])
         if kind in ("ARRAY_EXTRACT", "ARRAY_SLICE"):
@@ -155,7 +158,11 @@ class Meaning:
         row = Meaning(self.scope, self.words, self.aliases)
         condition = [] if node["filter"] is None else [row.expression(node["filter"])]
         return Expression(
-            "aggregate", (*row._all(nodes), *condition), name, extra=(node["distinct"], bool(condition))
+            "aggregate",
+            (*row._all(nodes), *condition),
+            name,
+            extra=(node["distinct"], bool(condition)),
+            words=self.words(node),
         )
 
     def _window(self, node: Node) -> Expression:
@@ -180,6 +187,11 @@ class Meaning:
             columns, numbers = [], arguments
         else:
             columns, numbers = arguments[:1], arguments[1:]
+        if any(node[end].startswith("EXPR_") and node[end].endswith("_RANGE") for end in ("start", "end")):
+            raise PersonWiseError(
+                "the frame reaches back by a value, which can fail for a single row",
+                "count rows (ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), or join and compare the dates",
+            )
         orders = node["orders"]
         parts = [*columns, *node["partitions"], *(order["expression"] for order in orders)]
         return Expression(
@@ -197,6 +209,7 @@ class Meaning:
                 ),
                 bool(node["ignore_nulls"]),
             ),
+            words=self.words(node),
         )
 
 
@@ -270,7 +283,7 @@ def _refused(node: Node) -> PersonWiseError:
     if kind == "SUBQUERY":
         return PersonWiseError(
             "a subquery as a value is not proven: over people's rows it would show them to everybody",
-            "join it: FROM ... JOIN (SELECT ...) USING (person); or write IN (SELECT ...) in WHERE",
+            "join it: FROM ... JOIN (SELECT ...) USING (PERSON); or write IN (SELECT ...) in WHERE",
         )
     if kind == "STAR":
         return PersonWiseError(

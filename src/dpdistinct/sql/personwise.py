@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from dpdistinct.errors import ParameterError
 from dpdistinct.sql.algebra import UP_TO_NOW, Aggregate, Algebra, Order, Proof, Relation, Table, WindowCall
 from dpdistinct.sql.expressions import Column, Expression, constant, kinds, reference, select_node
-from dpdistinct.sql.functions import is_list, is_scalar
+from dpdistinct.sql.functions import is_scalar
 from dpdistinct.sql.names import Meaning, Scope, Visible
 from dpdistinct.sql.refusals import PersonWiseError, at, shortened
 from dpdistinct.sql.tree import Node, kinds_of, parse, printed, words_of
@@ -47,6 +47,10 @@ def prove(text: str, *, private: Mapping[str, Table], public: Mapping[str, Table
         names = [visible.name for visible in scope]
         _check_result(relation, names)
         sql = translation.algebra.text(relation, names)
+    except PersonWiseError as refusal:
+        person = next(", ".join(table.person) for table in private.values())
+        way_out = refusal.way_out.replace("PERSON", person)
+        raise PersonWiseError(refusal.reason, way_out, refusal.part) from None
     except RecursionError:
         raise ParameterError("sql is nested too deeply; write parts of it as WITH name AS (...)") from None
     columns = relation.columns
@@ -128,10 +132,9 @@ class _Translation:
         for modifier in node["modifiers"]:
             if modifier["type"] == "LIMIT_MODIFIER":
                 raise PersonWiseError(
-                    "which rows are within a LIMIT depends on the rows of everybody",
+                    "which rows are within a LIMIT, or behind an OFFSET, depends on the rows of everybody",
                     "leave it out, or keep some rows of each person: QUALIFY row_number() OVER (PARTITION BY "
-                    "person ORDER BY ...) <= 10",
-                    "LIMIT" if modifier["limit"] else "OFFSET",
+                    "PERSON ORDER BY ...) <= 10",
                 )
             if modifier["type"] not in ("ORDER_MODIFIER", "DISTINCT_MODIFIER"):
                 raise PersonWiseError("this is not known here", "leave it out", modifier["type"])
@@ -205,6 +208,8 @@ class _Translation:
                     if name == "unnest"
                     else "declare its rows as a private or a public table, and name that",
                 )
+            if kind == "SHOW_REF":
+                raise PersonWiseError("only SELECT can be asked", "write a SELECT")
             raise PersonWiseError(f"{kind} is not proven", "write it with GROUP BY and CASE")
 
     def _table(self, node: Node, steps: Steps) -> Named:
@@ -223,7 +228,7 @@ class _Translation:
                 f"{name!r} is neither a private nor a public table",
                 f"use one of {', '.join(self._tables)}, or declare it",
             )
-        usable = [column for column, kind in table.columns.items() if is_scalar(kind) or is_list(kind)]
+        usable = list(filter(table.knows, table.columns))
         relation = self.algebra.scanned(table, usable, name)
         known = dict(zip(usable, relation.columns, strict=True))
         names = _renamed(list(table.columns), node["column_name_alias"])
@@ -233,7 +238,7 @@ class _Translation:
     def _join(self, node: Node, steps: Steps) -> Named:
         kind, how = node["join_type"], node["ref_type"]
         if how not in ("REGULAR", "NATURAL", "CROSS") or node["ranking_expression"]:
-            raise PersonWiseError(f"{how} JOIN is not proven", "use JOIN ... USING (person)")
+            raise PersonWiseError(f"{how} JOIN is not proven", "use JOIN ... USING (PERSON)")
         if kind not in ("INNER", "LEFT", "RIGHT", "SEMI", "ANTI"):
             raise PersonWiseError(
                 f"a {kind} JOIN keeps rows of one side that depend on whether the other side has any",
@@ -458,7 +463,7 @@ class _Selection:
             if part["class"] == "SUBQUERY" or _is_negated_subquery(part):
                 raise PersonWiseError(
                     "EXISTS and NOT IN are not proven",
-                    "write FROM a SEMI JOIN b USING (person), or ANTI JOIN",
+                    "write FROM a SEMI JOIN b USING (PERSON), or ANTI JOIN",
                     self._in.words(part),
                 )
             tests.append(part)
@@ -536,7 +541,9 @@ class _Selection:
         node = self._node
         if not aggregates and not node["group_sets"] and node["aggregate_handling"] == "STANDARD_HANDLING":
             return
-        with at(f"GROUP BY {', '.join(map(self._in.words, node['group_expressions']))}".strip()):
+        with at(
+            _about(self._in, node) if node["group_expressions"] or not aggregates else aggregates[0].words
+        ):
             keys = self._keys(items)
             if any(part.op in ("aggregate", "window", "unnest") for key in keys for part in key.parts()):
                 raise PersonWiseError("an aggregate is a key", "group by columns and expressions of the row")
@@ -553,7 +560,7 @@ class _Selection:
         if not self._relation.keeps_person([key.column for key in keys if key.column is not None]):
             raise PersonWiseError(
                 "rows of different people are put together",
-                "add the person to the keys: GROUP BY person, ...",
+                "add the person to the keys: GROUP BY PERSON, ...",
             )
 
     def _keys(self, items: list[tuple[str, Expression]]) -> list[Expression]:
@@ -564,7 +571,7 @@ class _Selection:
         if len(node["group_sets"]) > 1:
             raise PersonWiseError(
                 "GROUPING SETS, CUBE and ROLLUP leave the person out of some groups",
-                "write several SELECTs, each with GROUP BY person, and UNION ALL",
+                "write several SELECTs, each with GROUP BY PERSON, and UNION ALL",
             )
         keys = []
         for key in node["group_expressions"]:
@@ -586,7 +593,7 @@ class _Selection:
                 raise PersonWiseError("a window function stands in another one", "use a subquery in FROM")
             columns = self._columns([self._now(child) for child in part.children])
             call = _window(part, columns)
-            with at(f"{part.text}(...) OVER (...)"):
+            with at(part.words):
                 wider = self._algebra.windowed(self._relation, [call], part.text)
             self._move(wider)
             self._made[part] = wider.columns[-1]
@@ -617,7 +624,7 @@ class _Selection:
                 raise PersonWiseError("this cannot be a key or an order here", "name a column")
             directions = tuple((order["type"], order["null_order"]) for order in orders)
             extra = (False, (), len(targets), directions, UP_TO_NOW, (None, None), False)
-            return Expression("window", tuple(parts), "row_number", extra=extra)
+            return Expression("window", tuple(parts), "row_number", extra=extra, words="DISTINCT ON")
 
     # The list
 
@@ -691,8 +698,7 @@ def _position(node: Node) -> int | None:
 def _sampled() -> PersonWiseError:
     return PersonWiseError(
         "which rows are in a sample depends on the rows of everybody, and on chance",
-        "leave it out, or keep some people by their id: WHERE md5(person) < '4'",
-        "SAMPLE",
+        "leave it out, or keep some people by their id: WHERE md5(PERSON) < '4'",
     )
 
 
