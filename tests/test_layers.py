@@ -19,7 +19,7 @@ LAYERS = [
     "sql.refusals sql.functions",
     "sql.tree",
     "sql.expressions",
-    "sql.algebra sql.names",
+    "sql.algebra sql.names sql.clause",
     "sql.personwise",
     "sql",
     "resources streams parameters group_lists layout selection",

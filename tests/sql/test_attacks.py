@@ -290,5 +290,5 @@ def test_there_are_enough_of_them() -> None:
     ],
 )
 def test_what_is_not_one_select_is_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="^sql"):
+    with pytest.raises(ParameterError, match=r"^sql"):
         prove(text, private=PRIVATE, public=PUBLIC)

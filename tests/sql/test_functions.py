@@ -11,7 +11,17 @@ import pytest
 from queries import HOSTILE, PRIVATE, PUBLIC, USUAL, VISITS, fill
 
 from dpdistinct.sql import PersonWiseError, prove
-from dpdistinct.sql.functions import AGGREGATES, CASTS, EXPLAINED, SCALARS, WINDOWS, fits, is_list, is_scalar
+from dpdistinct.sql.functions import (
+    AGGREGATES,
+    CASTS,
+    EXPLAINED,
+    SCALARS,
+    WINDOWS,
+    fits,
+    is_list,
+    is_scalar,
+    is_widening,
+)
 from dpdistinct.sql.names import WRITTEN_OUT
 
 # A call of every function.
@@ -108,13 +118,11 @@ def test_a_function_is_one_of_duckdbs_own_and_depends_on_its_arguments_alone(
 def test_a_function_gives_what_duckdb_gives_and_never_fails(name: str, connection: Any) -> None:
     text = f"SELECT user_id, {EXAMPLES[name]} AS v FROM visits"
     sql = proven(text)
-    found = sorted(map(repr, connection.sql(sql).fetchall()))
+    found = rows(connection, sql)
     try:
-        wanted = sorted(map(repr, connection.sql(text).fetchall()))
+        wanted = rows(connection, text)
     except duckdb.Error:  # of the whole query, for some row
-        wanted = sorted(
-            map(repr, connection.sql(text.replace(EXAMPLES[name], f"TRY({EXAMPLES[name]})")).fetchall())
-        )
+        wanted = rows(connection, text.replace(EXAMPLES[name], f"TRY({EXAMPLES[name]})"))
     assert found == wanted
     assert any("None" not in row for row in found)
     assert len(connection.sql(sql.replace(" FROM visits", " FROM hostile")).fetchall()) == 60
@@ -197,6 +205,16 @@ def test_an_aggregate_neither_fails_nor_depends_on_the_order_of_rows(kind: str) 
                 ]
             )
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_cast_to_a_wider_type_never_fails(connection: Any) -> None:
+    pairs = [(a, b) for a in EXTREMES for b in EXTREMES if a != b and is_widening(a, b)]
+    assert len(pairs) > 50
+    for source, target in pairs:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE narrow (v {source})")
+        fill(connection, "narrow", [[value] for value in EXTREMES[source]])
+        sql = f"SELECT count(hash(CAST(v AS {target}))) FROM narrow"
+        assert connection.execute(sql).fetchall() == [(len(EXTREMES[source]),)], (source, target)
 
 
 def test_types_of_columns_are_a_closed_list() -> None:

@@ -1,7 +1,17 @@
-"""Asking in SQL: queries that are proven person-wise. The proof is docs/proofs/sql.md."""
+"""Asking in SQL: queries that are proven person-wise (docs/proofs/sql.md), and GoogleSQL's clause."""
 
 from dpdistinct.sql.algebra import Proof, Table
+from dpdistinct.sql.clause import ClauseError, ReleaseQuery, parse_release
 from dpdistinct.sql.personwise import Proven, prove
 from dpdistinct.sql.refusals import PersonWiseError
 
-__all__ = ["PersonWiseError", "Proof", "Proven", "Table", "prove"]
+__all__ = [
+    "ClauseError",
+    "PersonWiseError",
+    "Proof",
+    "Proven",
+    "ReleaseQuery",
+    "Table",
+    "parse_release",
+    "prove",
+]

@@ -33,6 +33,7 @@ from dpdistinct.sql.expressions import (
     reference,
     safe,
     select_node,
+    table_node,
 )
 from dpdistinct.sql.expressions import cast as cast_to
 from dpdistinct.sql.expressions import constant as constant_of
@@ -173,7 +174,7 @@ class Algebra:
                 value = _valid_text(value)
             items.append(_named(_canonical(value, kind), column))
             columns.append(column)
-        source = _table_node(table.path)
+        source = table_node(table.path)
         rule = "S1 private table" if table.person else "S2 public table"
         scan = Relation(select_node(items, source), tuple(columns), len(table.person), Proof(rule, about))
         if not scan.keeps_person(scan.columns):
@@ -523,7 +524,7 @@ class Algebra:
         """Rule S11: one use of it."""
         columns = tuple(replace(c, name=self._column(c.kind).name) for c in of.columns)
         items = [_alias(column_node(a.name), b.name) for a, b in zip(of.columns, columns, strict=True)]
-        source = _table_node((name,))
+        source = table_node((name,))
         proof = Proof("S11 WITH", about, (of.proof,))
         return Relation(select_node(items, source), columns, of.parts, proof, of.shared)
 
@@ -591,15 +592,6 @@ def _true() -> Node:
 
 def _distinct() -> Node:
     return {"type": "DISTINCT_MODIFIER", "distinct_on_targets": []}
-
-
-def _table_node(path: Sequence[str]) -> Node:
-    catalog, schema, name = (*[""] * (3 - len(path)), *path)
-    return {
-        "type": "BASE_TABLE", "alias": "", "sample": None,
-        "table_name": name, "schema_name": schema, "catalog_name": catalog,
-        "column_name_alias": [], "at_clause": None, "qualified_name": {"path": list(path)},
-    }  # fmt: skip
 
 
 def _valid_text(node: Node) -> Node:

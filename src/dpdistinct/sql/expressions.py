@@ -139,6 +139,15 @@ def select_node(items: list[Node], source: Node | None = None, **more: Any) -> N
     } | more
 
 
+def table_node(path: tuple[str, ...]) -> Node:
+    catalog, schema, name = (*[""] * (3 - len(path)), *path)
+    return {
+        "type": "BASE_TABLE", "alias": "", "sample": None,
+        "table_name": name, "schema_name": schema, "catalog_name": catalog,
+        "column_name_alias": [], "at_clause": None, "qualified_name": {"path": list(path)},
+    }  # fmt: skip
+
+
 def column_node(name: str, alias: str = "") -> Node:
     return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": alias, "column_names": [name]}
 
