@@ -46,7 +46,7 @@ GROUPS = (
 class Table:
     """Data, whose rows are protected person by person. Made by `table`; it reads nothing yet.
 
-    `count` and `count_people` give answers that may be published. `explore`, `check`, `read` and `curve`
+    `count` gives an answer that may be published. `explore`, `check`, `read` and `curve`
     are NOT private: for trusted eyes only.
     """
 
@@ -235,7 +235,7 @@ def table(
 
     {arguments}
 
-    Questions follow: `count`, `count_people`; for trusted eyes `explore`, `check`, `read`, `curve`.
+    Questions follow: `count`; for trusted eyes `explore`, `check`, `read`, `curve`.
 
     >>> import duckdb
     >>> rows = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
