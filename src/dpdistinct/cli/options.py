@@ -74,7 +74,7 @@ def command(
         del run.__wrapped__  # its signature is another
         every = [*first, *parameters, *rest]
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            sorted((one.replace(kind=one.KEYWORD_ONLY) for one in every), key=lambda one: one not in first)
+            [one.replace(kind=one.KEYWORD_ONLY) for one in every]
         )
         run.__annotations__ = {one.name: one.annotation for one in every}
         name = function.__name__.removesuffix("_command")

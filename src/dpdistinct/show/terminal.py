@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from dpdistinct.question.parameters import Method
-from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.wording import NOT_PRIVATE, odds, plain
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def wrapped(text: str, width: int) -> str:
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """The table, as wide as the terminal at most, and an empty line."""
+    from dpdistinct.show.tables import new_table, text_of  # only here: it needs Rich
+
     typer.echo(f"{text_of(new_table(heads, rows), terminal_width())}\n")
 
 
