@@ -32,6 +32,7 @@ test-spark: $(TESTS)
 lint: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(shell find src/core -name "*.?pp")
 	$(BIN)/mypy
 
 # The tests of the rooms that call the core, built by clang without a warning, in an environment of its own.

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Contributions, Curve, sampling_curve
-from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, joint_rule, kappa
+from dpdistinct.cost import Number
+from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, joint_counted, joint_grid, kappa
 from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin
 from dpdistinct.mechanisms.single import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
 from dpdistinct.mechanisms.tent import CHAINS
@@ -124,7 +125,7 @@ def in_whole_elements(
     return float(loss), float(error)
 
 
-def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tuple[float, float]:
+def joint(curve: Curve, epsilon: Number, beta: Number, aim: str = "lower_bound") -> tuple[float, float]:
     """Loss and error of "joint", the mean over its grids."""
     settings = check_parameters(
         epsilon=epsilon, beta=beta, method="matching", mechanism="joint", max_bound=None, aim=aim
@@ -137,7 +138,7 @@ def joint(curve: Curve, epsilon: str, beta: str, aim: str = "lower_bound") -> tu
         run_mechanism(curve, settings, recorded)
         assert recorded.selection is not None
         p = np.exp(recorded.selection)
-        bounds = joint_rule(settings.aim, settings.epsilon, MAX_BOUND, offset).counted
+        bounds = joint_counted(settings.aim, joint_grid(MAX_BOUND, offset))
         scale = np.array(bounds, dtype=float)[p > 1e-12] / eps
         counts = np.array([curve.at(b) for b in bounds], dtype=float)[p > 1e-12]
         p = p[p > 1e-12]

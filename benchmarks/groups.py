@@ -28,8 +28,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accuracy import laplace_loss
+from accuracy import joint, laplace_loss
 from dpdistinct import Contributions, count_distinct, count_distinct_by
+from dpdistinct.answers.drawing import release_groups
 from dpdistinct.graph.groups import (
     GroupedContributions,
     curves_of_single_groups,
@@ -38,9 +39,9 @@ from dpdistinct.graph.groups import (
     grouped_greedy_curve,
     pair_keys,
 )
-from dpdistinct.grouped_release import release_groups
 from dpdistinct.mechanisms.by_group import GroupParameters, check_group_parameters, choose_bound
-from dpdistinct.mechanisms.margins import group_margin
+from dpdistinct.mechanisms.margins import TOGETHER, group_margin
+from dpdistinct.question.parameters import MAX_BOUND
 from graphs import DATA, ROOT, TOKENS, tpch
 from timing import Seconds, head, line, timed
 
@@ -136,8 +137,8 @@ def keyed(question: str) -> Keyed:
     return Keyed(people, pairs, parts, int(parts.max()) + 1)
 
 
-def settings(groups: int, **changes: Any) -> GroupParameters:
-    given = {"epsilon": EPSILON, "beta": BETA, "method": "matching", "mechanism": "sharp", "max_bound": None}
+def settings(groups: int | None, **changes: Any) -> GroupParameters:
+    given = {"epsilon": EPSILON, "beta": BETA, "method": "matching", "mechanism": None, "max_bound": None}
     return check_group_parameters(groups=groups, **(given | changes))
 
 
@@ -272,7 +273,7 @@ class Losses:
     def ours(self, counts_at: Callable[[int], NDArray[Any]]) -> str:
         parameters, recorded = settings(self.table.groups), Branch(0)
         rest = EPSILON - parameters.choice
-        choose_bound(self.greedy, parameters, rest, recorded)
+        choose_bound(self.greedy, parameters, recorded)
         assert recorded.selection is not None
         total = np.zeros(len(self.truth))
         for bound, log_p in zip(self.grid, recorded.selection, strict=True):
@@ -281,21 +282,12 @@ class Losses:
         return self.cell(total)
 
     def alone(self, data: GroupedContributions, epsilon: Fraction) -> str:
-        """Each group by "sharp" with this epsilon, beta / G and a bound of its own."""
+        """Each group by "joint" with this epsilon, beta / G and a bound of its own."""
         parameters = settings(self.table.groups, epsilon=epsilon, one_group_per_person=True)
-        rest = epsilon - parameters.choice
-        curves = curves_of_single_groups(data, exact=True, bounds=self.grid)
-        total = np.zeros(len(curves))
-        for group, curve in enumerate(curves):
-            values, recorded = curve._evaluate(np.array(self.grid)), Branch(0)
-            group_choice(values.tolist(), parameters, recorded)
-            assert recorded.selection is not None
-            p = np.exp(recorded.selection)
-            likely = p > 1e-9
-            bounds = np.array(self.grid)[likely]
-            truth = np.full(bounds.shape, self.truth[group])
-            total[group] = (p[likely] * lost(values[likely], truth, bounds, rest, self.table.groups)).sum()
-        return self.cell(total)
+        curves = curves_of_single_groups(data, exact=True, bounds=parameters.bounds)
+        beta = TOGETHER * BETA / self.table.groups
+        losses = np.array([joint(curve, epsilon, beta)[0] for curve in curves])
+        return self.cell(losses + self.truth - [curve.at(MAX_BOUND) for curve in curves])
 
     def split(self) -> str:
         """Epsilon / G for each group by itself; people of different groups are different people then."""
@@ -316,12 +308,6 @@ class Losses:
         np.minimum.at(best, pair, rank)
         parts = table.parts[at]
         return lambda bound: np.bincount(parts[best <= bound], minlength=table.groups)
-
-
-def group_choice(worth: list[int], parameters: GroupParameters, sampler: Branch) -> None:
-    from dpdistinct.mechanisms.by_group import _select
-
-    _select([worth], parameters, sampler)
 
 
 def accuracy_table(names: list[str]) -> None:

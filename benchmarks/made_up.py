@@ -18,8 +18,8 @@ from experiments.datasets import TITLES, load
 
 from dpdistinct import Contributions, matching_curve
 from dpdistinct.advice.synthetic import made_up_table
+from dpdistinct.answers.drawing import release_curve
 from dpdistinct.question.parameters import check_parameters
-from dpdistinct.release import release_curve
 
 EPSILONS = ("0.02", "0.1", "1")
 TABLES = ("amazon_fashion", "amazon_all_beauty", "amazon_musical_2014", "news20", "imdb", "reddit_top")

@@ -24,9 +24,9 @@ from statistics import fmean, variance
 from typing import Any
 
 from dpdistinct import Contributions, Cost, Ledger, Release, matching_curve
+from dpdistinct.answers.drawing import release_curve
 from dpdistinct.mechanisms.inversion import HidingTail
 from dpdistinct.question.parameters import check_parameters
-from dpdistinct.release import release_curve
 
 EPSILON = 1
 SIGNIFICANT = 0.001

@@ -72,7 +72,8 @@ def paragraphs(name: str, thing: Any) -> Iterator[str]:
             yield "Fields: " + ", ".join(f"`{field}`" for field in fields) + ".\n"
         else:
             yield signature(name, thing)
-        for method, value in vars(thing).items():
+        own = [base for base in reversed(thing.__mro__) if base.__module__.startswith("dpdistinct.")]
+        for method, value in {name: value for base in own for name, value in vars(base).items()}.items():
             if not method.startswith("_") and method not in fields and described(value):
                 yield member(method, value)
     else:

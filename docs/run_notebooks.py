@@ -67,6 +67,8 @@ def outputs_of(source: str, names: dict[str, Any], count: int) -> list[dict[str,
 
 def display(value: Any) -> dict[str, list[str]]:
     data = {"text/plain": lines(repr(value))}
+    if hasattr(value, "_repr_png_"):
+        return data | {"image/png": lines(base64.b64encode(value._repr_png_()).decode())}
     if hasattr(value, "_repr_html_"):
         data["text/html"] = lines(value._repr_html_())
     return data

@@ -1,6 +1,6 @@
 """What MkDocs needs beside docs/: pages that live elsewhere in the repository, and notebooks as pages.
 
-Every file has one place. README.md is the home page, benchmarks/README.md the page on performance, and so on;
+Every file has one place: benchmarks/README.md is the page on performance, and so on;
 links between them are written for readers of the repository and are translated here. A link to a file that
 is not on the site, such as a test, becomes its text.
 """
@@ -19,7 +19,6 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = [
-    "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",

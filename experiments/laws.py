@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import Curve
-from dpdistinct.mechanisms.joint import OFFSETS, STEPS, joint_margin, joint_rule
+from dpdistinct.answers.drawing import release_curve
+from dpdistinct.mechanisms.joint import OFFSETS, STEPS, joint_counted, joint_grid, joint_margin
 from dpdistinct.mechanisms.noise import Draw, laplace_margin, noise_scale
 from dpdistinct.mechanisms.single import output_grid, sharp_grid
 from dpdistinct.question.parameters import MAX_BOUND, Parameters, check_parameters
-from dpdistinct.release import release_curve
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -177,7 +177,7 @@ def joint_law(curve: Curve, parameters: Parameters) -> JointLaw:
         recorder = Recorder(offset)
         release_curve(curve, parameters, recorder)
         assert recorder.selection is not None
-        bounds = joint_rule(aim, epsilon, parameters.max_bound or MAX_BOUND, offset).counted
+        bounds = joint_counted(aim, joint_grid(parameters.max_bound or MAX_BOUND, offset))
         choices.append(Choice(np.array(bounds), selection_law(*recorder.selection)))
         values.append(np.array(recorder.values))
     _, sensitivity, choosing, _ = recorder.selection

@@ -39,8 +39,8 @@ def measure() -> dict[str, Any]:
     from experiments.datasets import load
 
     from dpdistinct import Curve, matching_curve, sampling_curve
+    from dpdistinct.answers.drawing import release_curve
     from dpdistinct.question.parameters import check_parameters
-    from dpdistinct.release import release_curve
 
     def quantiles(curves: list[Curve], **asked: Any) -> dict[str, list[float]]:
         found = {}

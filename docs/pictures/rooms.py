@@ -24,11 +24,12 @@ WAY = [
     ("sources/", "any table to keys; src/core reads text", "pairs of 64-bit keys"),
     ("graph/", "keys to DC(D; l), in src/core", "Curve"),
     ("mechanisms/", "a bound and noise: curve to answer", "integers that may be published"),
-    ("release   show/", "the answer in words, tables, plots", None),
+    ("answers/   show/", "the answer in words, tables, plots", None),
 ]
 # Beside the way: the room, what it does, beside which place of the way, whether an arrow leads there.
 BESIDE = [
-    ("advice/", "plan, guide: no data", 1, False),
+    ("queries/", "SQL, proven person-wise", 1, False),
+    ("advice/", "plan, guide: no data", 0, False),
     ("ledger/", "the budget, and what\nwas answered before", 2, True),
     ("trusted/", "check, explore:\nNOT PRIVATE", 4, False),
 ]

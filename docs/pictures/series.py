@@ -16,8 +16,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 from dpdistinct import Contributions, Curve, Release, matching_curve
+from dpdistinct.answers.drawing import release_curve
 from dpdistinct.question.parameters import check_parameters
-from dpdistinct.release import release_curve
 
 MONTHS = range(1, 13)
 RUNS = 100

@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from dpdistinct.advice.guide import guide as guide
     from dpdistinct.advice.plan import plan as plan
     from dpdistinct.advice.plan import plan_groups as plan_groups
+    from dpdistinct.advice.plan import plan_subscription as plan_subscription
+    from dpdistinct.answers.changes import Change as Change
+    from dpdistinct.answers.query_release import QueryRelease as QueryRelease
+    from dpdistinct.answers.release import GroupedRelease as GroupedRelease
+    from dpdistinct.answers.release import Release as Release
     from dpdistinct.cost import Cost as Cost
     from dpdistinct.errors import ColumnError as ColumnError
     from dpdistinct.errors import DpdistinctError as DpdistinctError
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
     from dpdistinct.graph.curves import greedy_curve_of_sorted as greedy_curve_of_sorted
     from dpdistinct.graph.curves import matching_curve as matching_curve
     from dpdistinct.graph.curves import sampling_curve as sampling_curve
-    from dpdistinct.grouped_release import GroupedRelease as GroupedRelease
     from dpdistinct.ledger.account import BudgetError as BudgetError
     from dpdistinct.ledger.account import Ledger as Ledger
     from dpdistinct.ledger.account import LedgerError as LedgerError
@@ -31,8 +35,9 @@ if TYPE_CHECKING:
     from dpdistinct.public import count_distinct as count_distinct
     from dpdistinct.public import count_distinct_by as count_distinct_by
     from dpdistinct.public import read as read
+    from dpdistinct.public import sql as sql
     from dpdistinct.public import table as table
-    from dpdistinct.release import Release as Release
+    from dpdistinct.show.output import plot_series as plot_series
     from dpdistinct.trusted.check import check as check
     from dpdistinct.trusted.check_result import Check as Check
     from dpdistinct.wording import PrivacyWarning as PrivacyWarning
@@ -43,16 +48,18 @@ __version__ = "0.1.0"
 # signals, and print its help, before NumPy is there.
 _HOMES = {
     "advice.guide": "Guide guide",
-    "advice.plan": "plan plan_groups",
+    "advice.plan": "plan plan_groups plan_subscription",
+    "answers.changes": "Change",
+    "answers.query_release": "QueryRelease",
+    "answers.release": "GroupedRelease Release",
     "cost": "Cost",
     "errors": "ColumnError DpdistinctError FileError InputError ParameterError",
     "graph.contributions": "Contributions",
     "graph.curves": "Curve greedy_curve greedy_curve_of_sorted matching_curve sampling_curve",
-    "grouped_release": "GroupedRelease",
     "ledger.account": "BudgetError Ledger LedgerError RequestError UnavailableError",
     "measurement": "make_count_distinct",
-    "release": "Release",
-    "public": "Table count_distinct count_distinct_by read table",
+    "public": "Table count_distinct count_distinct_by read sql table",
+    "show.output": "plot_series",
     "trusted.check": "check",
     "trusted.check_result": "Check",
     "wording": "PrivacyWarning",

@@ -6,17 +6,17 @@ question is one request whoever asks.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpdistinct.cost import Cost
+from dpdistinct.cost import Cost, exact, exact_text
 from dpdistinct.errors import InputError, ParameterError, constant_error
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import (
@@ -35,14 +35,13 @@ from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import exact_names
 from dpdistinct.sources.files import find_files, paths_of
-from dpdistinct.sources.opening import open_source
+from dpdistinct.sources.opening import described, open_source
 from dpdistinct.sources.source import Source
 
 if TYPE_CHECKING:
-    from dpdistinct.grouped_release import GroupedRelease
-    from dpdistinct.ledger.account import Ledger, Stored  # at run time only if one is used
+    from dpdistinct.answers.release import GroupedRelease, Release
+    from dpdistinct.ledger.account import Ledger, Quote, Stored  # at run time only if one is used
     from dpdistinct.mechanisms.by_group import GroupParameters
-    from dpdistinct.release import Release  # at run time only once the data are read: it needs NumPy
 
 log = logging.getLogger("dpdistinct")
 
@@ -51,6 +50,10 @@ Progress = Callable[[str], None]
 CHANGED = (
     "the files changed while they were read, and nothing was published; ask again when they are whole, which "
     "is not paid for again; if they never rest, name the data with data_name"
+)
+OTHER_FILES = (
+    "Spark finds other files under this name than are noted for the ledger: it leaves out those that begin "
+    "with _ or ., or some came just now; name the data with data_name; nothing was spent"
 )
 
 
@@ -78,27 +81,208 @@ def ask(
 ) -> Answered:
     """The answer to a question. Nothing is read before it was checked and paid for."""
     machine, payment = machine or Machine(), payment or Payment()
+    with _ready(data, question, reading, machine, payment, progress) as ready:
+        return _paid(ready.noted, ready.asked, ready.parameters, ready.compute, payment)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A question that is checked and about to be paid for. asked: what tells it from others."""
+
+    question: Question
+    parameters: Parameters | GroupParameters
+    noted: Noted | None
+    asked: dict[str, Any]
+    compute: Callable[..., Any]
+    columns: tuple[str, ...] = ()  # those asked for, as the table spells them
+
+
+@contextmanager
+def _ready(
+    data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment, progress: Progress
+) -> Iterator[_Ready]:
+    """All of `ask` that comes before the debit. No row is read."""
+    if payment.subscription is not None:
+        question = _at_the_price_of(question, payment)
     parameters = parameters_of(question, payment)
     if isinstance(data, Contributions):
         refuse_for_contributions(question, reading)
         compute: Callable[..., Any] = partial(_answer_of, data, machine)
-        return _paid(note(data, payment), question.identity(), parameters, compute, payment)
+        yield _Ready(question, parameters, note(data, payment), question.identity(), compute)
+        return
     check_columns(question)
     data = data if machine.engine == "spark" else find_files(data)
     noted = note(data, payment)
     with open_source(data, question, reading, machine, progress) as source:
+        if noted is not None:
+            noted.check_found(source.files)
         source.check(question)  # a mistyped column must not cost the budget; the schema is public
         asked = question.identity(exact_names=exact_names(source)) | reading.identity()
         compute = partial(_answer, source, question, machine, progress)
-        return _paid(noted, asked, parameters, compute, payment)
+        found = tuple(dict.fromkeys(source.find(name) for name in question.names))
+        yield _Ready(question, parameters, noted, asked, compute, found)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What an answer would be made of and cost. Public: no row was read, and nothing spent."""
+
+    read: dict[str, str]  # how the data would be read
+    columns: tuple[str, ...]
+    groups: int | str | None  # how many are listed, or "unknown"
+    periods: tuple[str | None, ...]
+    method: str
+    mechanism: str
+    cost: Cost
+    quote: Quote | None = None  # what the ledger says
+    ledger: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields as JSON values."""
+        fields: dict[str, Any] = {"dry_run": True, "read": self.read, "columns": list(self.columns)}
+        if self.groups is not None:
+            fields |= {"groups": self.groups, "every": list(self.periods)}
+        fields |= {"method": self.method, "mechanism": self.mechanism, "cost": self.cost.to_dict()}
+        if self.quote is not None:
+            fields |= {"ledger": self.ledger, "stored": self.quote.stored, "paid": self.quote.paid}
+            fields |= {"left": self.quote.left.to_dict(), "left_after": self.quote.left_after.to_dict()}
+        return fields
+
+
+def foresee(data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment) -> Foreseen:
+    """What `ask` would do with the same arguments, and all that it would refuse before it reads a row."""
+    with _ready(data, question, reading, machine, payment, silent) as ready:
+        parameters, asked = ready.parameters, ready.question
+        numbers = parameters if isinstance(parameters, Parameters) else parameters.counting
+        if payment.series is not None:
+            _check_series(numbers)
+        quote, path = None, None
+        if ready.noted is not None:
+            ledger = _open(payment.ledger)
+            whole = ready.asked | identity_of(parameters)
+            quote = ledger.foresee(
+                str(payment.dataset),
+                whole,
+                ready.noted.input,
+                cost_of(parameters),
+                request_id=payment.request_id,
+                who=payment.who,
+                series=payment.series,
+                subscription=payment.subscription,
+            )
+            path = ledger.path
+        return Foreseen(
+            read=described(data, reading, machine),
+            columns=ready.columns,
+            groups=len(asked.groups) if isinstance(asked.groups, GroupList) else asked.groups,
+            periods=asked.periods,
+            method=numbers.method,
+            mechanism=numbers.mechanism,
+            cost=cost_of(parameters),
+            quote=quote,
+            ledger=path,
+        )
+
+
+def _at_the_price_of(question: Question, payment: Payment) -> Question:
+    """The question with the epsilon that each answer of the subscription has."""
+    if question.groups == "unknown" or question.delta is not None:
+        raise ParameterError(
+            "subscription needs answers without a delta, which unknown groups have; write down the groups, "
+            "or pay for this answer by itself"
+        )
+    name = str(payment.subscription)
+    each = _open(payment.ledger).subscription(str(payment.dataset), name).epsilon_each
+    if exact("epsilon", question.epsilon, hint="leave it out") not in (1, each):  # 1 is the default
+        raise ParameterError(
+            f"epsilon does not apply with subscription {name!r}, whose answers have epsilon "
+            f"{exact_text(each)} each; leave it out"
+        )
+    return replace(question, epsilon=each)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several questions, about a source that is open. told: what else tells it from others."""
+
+    source: Source
+    question: Question
+    told: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The answers to several questions, which are published together or not at all."""
+
+    kind: ClassVar[str] = "together"  # of an answer, in a ledger
+
+    answers: tuple[Release | GroupedRelease, ...]
+    cost: Cost
+
+    def to_dict(self) -> dict[str, Any]:
+        """Their fields, and what they cost together."""
+        return {
+            "epsilon": float(self.cost.epsilon),
+            "delta": float(self.cost.delta),
+            "answers": [answer.to_dict() for answer in self.answers],
+        }
+
+
+@dataclass(frozen=True)
+class AnsweredTogether:
+    """Releases in the order of their questions, and how they were paid for."""
+
+    releases: tuple[Release | GroupedRelease, ...]
+    paid: Stored | None = None
+    ledger: str | None = None
+
+
+def ask_together(
+    parts: Sequence[Part],
+    noted: Noted | None,
+    machine: Machine,
+    payment: Payment,
+    *,
+    prepare: Callable[[], None] = lambda: None,
+    progress: Progress = silent,
+) -> AnsweredTogether:
+    """The answers to several questions with one debit: all of them, or none. One alone is asked as by `ask`.
+
+    noted: all data that they are about. prepare: what to do once they are paid for, before any is read.
+    """
+    if payment.series is not None or payment.subscription is not None:
+        raise ParameterError("series and subscription are for one count; ask it alone")
+    numbers = [parameters_of(part.question) for part in parts]
+    asked = []
+    for part, parameters in zip(parts, numbers, strict=True):
+        part.source.check(part.question)
+        named = part.question.identity(exact_names=exact_names(part.source))
+        asked.append(named | part.told | identity_of(parameters))
+    cost = sum(map(cost_of, numbers), start=Cost(Fraction(0)))
+
+    def draw() -> tuple[Release | GroupedRelease, ...]:
+        prepare()
+        return tuple(
+            _answer(part.source, part.question, machine, progress, parameters)
+            for part, parameters in zip(parts, numbers, strict=True)
+        )
+
+    if noted is None:
+        return AnsweredTogether(draw())
+    if len(parts) == 1:
+        stored, path = _stored(noted, asked[0], cost, lambda _: draw()[0], payment)
+        return AnsweredTogether((_release_of(stored.answer),), stored, path)
+    together = {"questions": asked}
+    stored, path = _stored(noted, together, cost, lambda _: Together(draw(), cost), payment)
+    return AnsweredTogether(tuple(map(_release_of, stored.answer["answers"])), stored, path)
 
 
 def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:
     """The numbers of the mechanism that answers, checked."""
     if not question.group_by:
         return question.parameters
-    if question.aim != "lower_bound" or (payment is not None and payment.series is not None):
-        raise ParameterError("aim and series do not apply to counts by group")
+    if payment is not None and payment.series is not None:
+        raise ParameterError("series does not apply to counts by group")
     from dpdistinct.mechanisms.by_group import check_group_parameters
 
     return check_group_parameters(
@@ -106,11 +290,22 @@ def parameters_of(question: Question, payment: Payment | None = None) -> Paramet
         beta=question.beta,
         delta=question.delta,
         method=question.method,
-        mechanism="sharp" if question.mechanism is None else question.mechanism,
-        max_bound=question.max_bound,
+        aim=question.aim,
+        **_limit(question),
         groups=len(question.groups) if isinstance(question.groups, GroupList) else None,
         one_group_per_person=question.one_group_per_person,
     )
+
+
+def _limit(question: Question) -> dict[str, Any]:
+    """Mechanism and largest bound. Of people, nobody has more pairs with a group than there are groups."""
+    asked: dict[str, Any] = {"mechanism": question.mechanism, "max_bound": question.max_bound}
+    if not question.counts_people or any(value is not None for value in asked.values()):
+        return asked
+    most = len(question.groups) if isinstance(question.groups, GroupList) else None
+    if question.one_group_per_person or most == 1:
+        return {"mechanism": "fixed", "max_bound": 1}
+    return {"mechanism": None, "max_bound": most}
 
 
 def cost_of(parameters: Parameters | GroupParameters) -> Cost:
@@ -124,19 +319,21 @@ def identity_of(parameters: Parameters | GroupParameters) -> dict[str, Any]:
     """The numbers as a part of what tells one request from another."""
     if isinstance(parameters, Parameters):
         return parameters.identity()
-    return parameters.counting.identity() | {"delta": parameters.delta}
+    own = {"delta": parameters.delta, "neighbours": parameters.neighbours}
+    return parameters.counting.identity() | own
 
 
 def refuse_for_contributions(question: Question, reading: Reading) -> None:
     """Refuses parameters that do not apply; none is ignored."""
-    given = {"sql": question.sql, "group_by": question.group_by or None} | reading.changed()
+    given = {"sql": question.sql, "table": question.table, "group_by": question.group_by or None}
+    given |= reading.changed()
     for name, value in given.items():
         if value is not None:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
 
 
 def _answer_of(data: Contributions, machine: Machine, parameters: Parameters) -> Release:
-    from dpdistinct.release import release_curve
+    from dpdistinct.answers.drawing import release_curve
 
     return release_curve(curve_of(data, parameters.method, machine.threads), parameters)
 
@@ -151,14 +348,14 @@ def _answer(
     """Read, curve, mechanism."""
     if isinstance(parameters, Parameters):
         return answer(source, question, machine, parameters, progress=progress)
-    from dpdistinct.grouped_release import release_groups
+    from dpdistinct.answers.drawing import release_groups
 
     warm_up()
     method, mechanism = parameters.counting.method, parameters.counting.mechanism
     with logged("reading", progress):
         table, names = read_groups(source, question, method, parameters.bounds, machine)
     with logged(f"solving and drawing: {mechanism}", progress):
-        return release_groups(
+        released = release_groups(
             table,
             parameters,
             groups=names,
@@ -167,6 +364,7 @@ def _answer(
             every=question.periods,
             threads=machine.threads,
         )
+    return replace(released, trust_sql=question.trust_sql)
 
 
 def answer(
@@ -178,7 +376,7 @@ def answer(
     progress: Progress = silent,
 ) -> Release:
     """A single count: read, curve, mechanism."""
-    warm_up("dpdistinct.release")
+    warm_up("dpdistinct.answers.release")
     if goes_by_disk(source, parameters.method, machine):
         with logged("reading, sorting on disk and counting", progress):
             curve = greedy_curve_on_disk(source, question, machine)
@@ -188,10 +386,11 @@ def answer(
             contributions = contributions_of(source, question, machine, ordered=ordered)
         with logged(f"solving: {parameters.method}", progress):
             curve = curve_of(contributions, parameters.method, machine.threads)
-    from dpdistinct.release import release_curve
+    from dpdistinct.answers.drawing import release_curve
 
     with logged(f"drawing: {parameters.mechanism}", progress):
-        return replace(release_curve(curve, parameters), element=question.counted)
+        released = release_curve(curve, parameters)
+    return replace(released, element=question.counted, trust_sql=question.trust_sql)
 
 
 def _paid(
@@ -204,39 +403,47 @@ def _paid(
     """The one answer to this question about these data, paid for once."""
     if noted is None:
         return Answered(compute(parameters))
-    ledger, dataset = _open(payment.ledger), str(payment.dataset)
-    series = None
     if payment.series is not None:
         assert isinstance(parameters, Parameters)  # checked with the parameters
-        series = _series_of(payment.series, asked, parameters)
-        _refuse_other_series(ledger, dataset, payment.series, series)
+        _check_series(parameters)
 
-    def draw() -> Any:
+    def draw(bound: int | None = None) -> Any:
         """Later answers of a series use the bound that the first one published."""
-        bound = None if series is None else ledger.series(dataset, series)
-        if bound is None or not isinstance(parameters, Parameters):
-            return compute(parameters)
-        return compute(replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound"))
+        used = parameters
+        if bound is not None and isinstance(parameters, Parameters):
+            used = replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound")
+        return compute(used)
 
-    def draw_from_noted() -> Any:
+    paid, path = _stored(noted, asked | identity_of(parameters), cost_of(parameters), draw, payment)
+    return Answered(_release_of(paid.answer), paid, path)
+
+
+def _stored(
+    noted: Noted, asked: dict[str, Any], cost: Cost, draw: Callable[..., Any], payment: Payment
+) -> tuple[Stored, str]:
+    """What the ledger keeps as the answer, drawn only if it has none; and the path of the ledger."""
+    ledger = _open(payment.ledger)
+
+    def draw_from_noted(bound: int | None = None) -> Any:
         """An answer is stored only for the files that it was computed from."""
-        drawn = draw()
+        drawn = draw(bound)
         noted.check()
         return drawn
 
     paid = ledger.pay(
-        dataset,
-        asked | identity_of(parameters),
+        str(payment.dataset),
+        asked,
         noted.input,
-        cost_of(parameters),
+        cost,
         draw_from_noted,
         request_id=payment.request_id,
         who=payment.who,
-        series=series,
+        series=payment.series,
+        subscription=payment.subscription,
     )
     if paid.stored:
         log.info("stored answer of %s, nothing spent", minute_of(paid))
-    return Answered(_release_of(paid), paid, ledger.path)
+    return paid, ledger.path
 
 
 def _open(ledger: Any) -> Ledger:
@@ -245,56 +452,27 @@ def _open(ledger: Any) -> Ledger:
     return Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
 
 
-def _release_of(paid: Stored) -> Release | GroupedRelease:
+def _release_of(answer: dict[str, Any]) -> Release | GroupedRelease:
     """The release that a ledger kept."""
-    from dpdistinct.grouped_release import GroupedRelease
+    from dpdistinct.answers.release import release_of
     from dpdistinct.ledger.account import LedgerError
-    from dpdistinct.release import Release
 
     try:
-        return GroupedRelease.from_dict(paid.answer) if "rows" in paid.answer else Release(**paid.answer)
+        return release_of(answer)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise LedgerError("another version of dpdistinct stored this answer; ask that one") from None
 
 
-def _series_of(name: str, question: dict[str, Any], parameters: Parameters) -> str:
-    """What can be compared under this name: answers about the same columns, by the same method."""
+def _check_series(parameters: Parameters) -> None:
+    """Refuses answers that have no bound of their own, or one that somebody else chose."""
+    if parameters.mechanism == "people":
+        raise ParameterError("series does not apply to a count of people, which can always be compared")
     if parameters.mechanism in ("tent", "shifted_inverse"):
         raise ParameterError(
             f'series needs a mechanism with a bound, which "{parameters.mechanism}" has not; use "joint"'
         )
     if parameters.max_bound != DEFAULT_MAX_BOUND.get(parameters.mechanism):
         raise ParameterError("max_bound does not apply to a series, whose first answer chooses the bound")
-    # Not the query, which may choose the month: its place is kept for series that have begun.
-    columns = [question["person"], question["element"], None]
-    return f"{name} {json.dumps(columns)} {parameters.method}"
-
-
-def _refuse_other_series(ledger: Ledger, dataset: str, name: str, asked: str) -> None:
-    """A known name with other columns or another method would silently begin another series."""
-    if ledger.series(dataset, asked) is not None:
-        return
-    ours = _compared(name, asked)
-    for begun in ledger.begun_series(dataset):
-        theirs = _compared(name, begun)
-        differ = [part for part, value in theirs.items() if value != ours[part]]
-        if differ:
-            from dpdistinct.ledger.account import RequestError
-
-            raise RequestError(
-                f"series {name!r} began with another {' and another '.join(differ)}, so this answer could "
-                "not be compared with it; choose another name for the series; nothing was spent"
-            )
-
-
-def _compared(name: str, series: str) -> dict[str, Any]:
-    """What `_series_of` put behind the name; nothing if it is not of this name."""
-    columns, _, method = series.removeprefix(f"{name} ").rpartition(" ")
-    try:
-        person, element, _ = json.loads(columns)
-    except (TypeError, ValueError):
-        return {}
-    return {"person": person, "element": element, "method": method}
 
 
 class Noted:
@@ -303,6 +481,13 @@ class Noted:
     def __init__(self, data: Any, payment: Payment) -> None:
         self._data, self._payment = data, payment
         self.input = _input_of(data, payment)
+
+    def check_found(self, files: list[str] | None) -> None:
+        """An InputError if a source that finds its files by itself, as Spark does, has found others."""
+        if files is None or self._payment.data_name is not None:
+            return
+        if {os.path.abspath(path) for path in paths_of(self._data) or ()} != set(files):
+            raise InputError(OTHER_FILES)
 
     def check(self) -> None:
         """An InputError if it has changed since."""

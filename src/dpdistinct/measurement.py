@@ -6,11 +6,12 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpdistinct.answers.drawing import release_curve
+from dpdistinct.answers.release import Release
 from dpdistinct.cost import Number
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import curve_of
 from dpdistinct.question.parameters import Aim, Mechanism, Method, check_parameters
-from dpdistinct.release import Release, release_curve
 
 if TYPE_CHECKING:
     import opendp.prelude as dp

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from dpdistinct.asking import ask, refuse_for_contributions
+from dpdistinct.asking import ask, cost_of, parameters_of, refuse_for_contributions
 from dpdistinct.cost import Number
+from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
 from dpdistinct.question.columns import Columns, column_names
@@ -18,13 +21,15 @@ from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Format, Reading
 from dpdistinct.sources.opening import open_source
-from dpdistinct.wording import warn_of_epsilon
+from dpdistinct.wording import warn_of_epsilon, warn_of_no_ledger
 
 if TYPE_CHECKING:
+    from dpdistinct.answers.query_release import QueryRelease
+    from dpdistinct.answers.release import GroupedRelease, Release
     from dpdistinct.graph.curves import Curve
-    from dpdistinct.grouped_release import GroupedRelease
     from dpdistinct.ledger.account import Ledger
-    from dpdistinct.release import Release
+    from dpdistinct.querying import Named
+    from dpdistinct.sources.binding import Given
     from dpdistinct.trusted.check_result import Check
     from dpdistinct.trusted.explore import Exploration
 
@@ -52,7 +57,7 @@ class Table:
 
     data: Any
     person: tuple[str, ...]
-    sql: str | None
+    rows: dict[str, Any]  # which of them: sql, trust_sql, table
     reading: Reading
     machine: Machine
     payment: Payment
@@ -136,9 +141,9 @@ class Table:
         """
         question = Question.of(
             {
+                **self.rows,
                 "person": self.person,
                 "element": element,
-                "sql": self.sql,
                 "group_by": by,
                 "groups": groups,
                 "every": every,
@@ -153,14 +158,34 @@ class Table:
             }
         )
         payment = self._paying(request_id=request_id, series=series)
-        warn_of_epsilon(question.parameters.epsilon)
+        warn_of_epsilon(cost_of(parameters_of(question, payment)).epsilon)
+        if payment.ledger is None:
+            warn_of_no_ledger()
         return ask(self.data, question, self.reading, self.machine, payment).release
+
+    @with_arguments(Question, Payment)
+    def count_people(self, *, epsilon: Number = 1.0, beta: Number = 0.05, request_id: str = "") -> Release:
+        """How many people there are: a noisy count without bias, and an interval with both ends.
+
+        {arguments}
+
+        >>> import duckdb
+        >>> visits = table(duckdb.sql("SELECT i % 500 AS who FROM range(5000) t(i)"), person="who")
+        >>> release = visits.count_people(epsilon=1, beta=1e-9)
+        >>> release.lower_bound <= 500 <= release.upper_bound
+        True
+
+        Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
+        their rows, and lower_bound <= truth <= upper_bound with probability at least 1 - beta
+        (docs/proofs/mechanisms.md).
+        """
+        return self.count(self.person, epsilon=epsilon, beta=beta, request_id=request_id)
 
     def _paying(self, **given: Any) -> Payment:
         return Payment.of(vars(self.payment) | given)
 
     def _question(self, element: Columns | None) -> Question:
-        return Question.of({"person": self.person, "element": element, "sql": self.sql})
+        return Question.of({**self.rows, "person": self.person, "element": element})
 
     def read(self, element: Columns | None = None) -> Contributions:
         """Who contributed what. NOT private.
@@ -178,6 +203,7 @@ class Table:
             return self.data
         check_columns(question)
         with open_source(self.data, question, self.reading, self.machine) as source:
+            source.check(question)
             return contributions_of(source, question, self.machine)
 
     def curve(self, element: Columns | None = None, *, method: Method = "matching") -> Curve:
@@ -191,6 +217,7 @@ class Table:
         question = self._question(element)
         check_columns(question)
         with open_source(self.data, question, self.reading, self.machine) as source:
+            source.check(question)
             if goes_by_disk(source, method, self.machine):
                 return greedy_curve_on_disk(source, question, self.machine)
             return curve_of(contributions_of(source, question, self.machine), method, self.machine.threads)
@@ -216,6 +243,8 @@ def table(
     *,
     person: Columns | None = None,
     sql: str | None = None,
+    trust_sql: bool = False,
+    table: str | None = None,
     columns: Columns | None = None,
     encoding: str = "utf-8",
     format: Format | None = None,
@@ -223,9 +252,12 @@ def table(
     comment: str | None = None,
     header: bool = True,
     quotes: bool = True,
+    trim: bool = False,
+    date_format: str | None = None,
     ledger: Ledger | Path | None = None,
     dataset: str | None = None,
     data_name: str | None = None,
+    subscription: str | None = None,
     engine: Engine = "duckdb",
     memory_limit: str | None = None,
     temp_directory: Path | None = None,
@@ -249,14 +281,20 @@ def table(
         "format": format,
         "delimiter": delimiter,
     }
-    reading |= {"comment": comment, "header": header, "quotes": quotes}
+    reading |= {
+        "comment": comment,
+        "header": header,
+        "quotes": quotes,
+        "trim": trim,
+        "date_format": date_format,
+    }
     machine: dict[str, Any] = {"engine": engine, "memory_limit": memory_limit}
     machine |= {"temp_directory": temp_directory, "threads": threads}
-    paying = {"ledger": ledger, "dataset": dataset, "data_name": data_name}
+    paying = {"ledger": ledger, "dataset": dataset, "data_name": data_name, "subscription": subscription}
     return Table(
         data=data,
         person=() if person is None else column_names("person", person),
-        sql=Question.of({"sql": sql}).sql,
+        rows=Question(sql=sql, trust_sql=trust_sql, table=table).rows,
         reading=Reading.of(reading),
         machine=Machine.of(machine),
         payment=Payment.of(paying),
@@ -276,6 +314,7 @@ def count_distinct(
     max_bound: int | None = None,
     aim: Aim = "lower_bound",
     sql: str | None = None,
+    trust_sql: bool = False,
     ledger: Ledger | Path | None = None,
     dataset: str | None = None,
     data_name: str | None = None,
@@ -299,7 +338,8 @@ def count_distinct(
     (docs/proofs/mechanisms.md). With mechanism "tent", changing one person costs 2 * epsilon
     (docs/proofs/tent.md). Someone who appears under d identities has d * epsilon.
     """
-    asked = table(data, person=person, sql=sql, ledger=ledger, dataset=dataset, data_name=data_name)
+    paying: dict[str, Any] = {"ledger": ledger, "dataset": dataset, "data_name": data_name}
+    asked = table(data, person=person, sql=sql, trust_sql=trust_sql, **paying)
     return asked.count(
         element,
         epsilon=epsilon,
@@ -331,7 +371,7 @@ def count_distinct_by(
     method: Method = "matching",
     mechanism: Mechanism | None = None,
     max_bound: int | None = None,
-    sql: str | None = None,
+    aim: Aim = "lower_bound",
     ledger: Ledger | Path | None = None,
     dataset: str | None = None,
 ) -> GroupedRelease:
@@ -352,9 +392,10 @@ def count_distinct_by(
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
     ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
-    at once. CHANGING one person's rows costs 2 epsilon here (docs/proofs/groups.md).
+    at once. CHANGING one person's rows costs 2 epsilon here, except for a list of one group
+    (docs/proofs/groups.md).
     """
-    return table(data, person=person, sql=sql, ledger=ledger, dataset=dataset).count(
+    return table(data, person=person, ledger=ledger, dataset=dataset).count(
         element,
         by=group_by,
         groups=groups,
@@ -366,11 +407,14 @@ def count_distinct_by(
         method=method,
         mechanism=mechanism,
         max_bound=max_bound,
+        aim=aim,
     )
 
 
 @with_arguments(Question, data=DATA, person="As for table.", element=ELEMENT)
-def read(data: Any, *, person: Columns, element: Columns, sql: str | None = None) -> Contributions:
+def read(
+    data: Any, *, person: Columns, element: Columns, sql: str | None = None, trust_sql: bool = False
+) -> Contributions:
     """Who contributed what, from any table. NOT private. Where more must be said: `table(...).read(...)`.
 
     {arguments}
@@ -380,4 +424,81 @@ def read(data: Any, *, person: Columns, element: Columns, sql: str | None = None
     >>> read(visits, person="who", element="page").elements  # exact: NOT private
     900
     """
-    return table(data, person=person, sql=sql).read(element)
+    return table(data, person=person, sql=sql, trust_sql=trust_sql).read(element)
+
+
+@with_arguments(
+    Question,
+    Machine,
+    Payment,
+    text="One or several queries with SELECT WITH DIFFERENTIAL_PRIVACY, separated by semicolons.",
+    tables="The private tables by the names that the queries have for them: data as for `table`, or tables.",
+    public="Tables without people, the same way: they are not protected.",
+    groups="For each column that is grouped by, the groups to report, as for Table.count.",
+)
+def sql(
+    text: str,
+    *,
+    tables: Mapping[str, Any] | None = None,
+    public: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any] | None = None,
+    beta: Number = 0.05,
+    ledger: Ledger | Path | None = None,
+    dataset: str | None = None,
+    data_name: str | None = None,
+    request_id: str = "",
+    memory_limit: str | None = None,
+    temp_directory: Path | None = None,
+    threads: int | None = None,
+) -> list[QueryRelease]:
+    """Counts asked in SQL, in GoogleSQL's words: a table for each query, paid for together or not at all.
+
+    {arguments}
+
+    A file may also be named in the query: FROM 'visits.parquet'. Every query is proven to count each
+    person's rows as that person's alone, or refused (docs/sql.md).
+
+    >>> import duckdb
+    >>> rows = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page FROM range(5000) t(i)")
+    >>> query = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, privacy_unit_column = who) "
+    >>> query += "COUNT(DISTINCT page) AS pages, COUNT(DISTINCT who) AS people FROM visits"
+    >>> [answer] = sql(query, tables={"visits": rows})
+    >>> answer.columns
+    ('pages', 'people')
+
+    Guarantee: each query is epsilon-differentially private, or (epsilon, delta), for adding or removing one
+    person with all their rows in all private tables, with the epsilon and delta of its OPTIONS
+    (docs/proofs/sql.md).
+    """
+    from dpdistinct.querying import ask_queries
+
+    machine = {"memory_limit": memory_limit, "temp_directory": temp_directory, "threads": threads}
+    paying = {"ledger": ledger, "dataset": dataset, "data_name": data_name, "request_id": request_id}
+    answered = ask_queries(
+        text,
+        named_tables(tables or {}, public or {}),
+        groups=groups or {},
+        beta=beta,
+        machine=Machine.of(machine),
+        payment=Payment.of(paying),
+    )
+    for release in answered.releases:
+        warn_of_epsilon(Fraction(repr(release.epsilon)))
+    return list(answered.releases)
+
+
+def named_tables(tables: Mapping[str, Any], public: Mapping[str, Any]) -> Named:
+    """The tables of a query, each as data or as a `Table`."""
+    from dpdistinct.querying import Named
+    from dpdistinct.sources.binding import Given
+
+    def given(data: Any) -> Given:
+        if not isinstance(data, Table):
+            return Given(data)
+        if data.rows["sql"] is not None or data.rows["trust_sql"]:
+            raise ParameterError("sql of a table does not apply here; write it as WITH name AS (...)")
+        return Given(data.data, data.reading, data.rows["table"])
+
+    persons = {name: data.person for name, data in tables.items() if isinstance(data, Table) and data.person}
+    private = {name: given(data) for name, data in tables.items()}
+    return Named(private, {name: given(data) for name, data in public.items()}, persons)

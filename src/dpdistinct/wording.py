@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 import warnings
@@ -14,6 +15,14 @@ LARGE_EPSILON = 5  # above this the promise is so weak that a warning is due
 COMMAND_WIDTH = 72  # of a line of a command, so that it fits into 80 columns
 
 NOT_PRIVATE = "NOT PRIVATE: exact figures of the data, for trusted eyes only. Do not publish."
+
+
+LIMIT = "The limit per person is how many elements one person may account for (`bound` in JSON and Python)."
+
+TRUSTED = (
+    "The rows come from a query that was trusted, and not proven, to keep people apart; if it does not, "
+    "there is no promise."
+)
 
 
 class PrivacyWarning(UserWarning):
@@ -89,10 +98,23 @@ def epsilon_warning(epsilon: Fraction) -> str | None:
 
 
 def warn_of_epsilon(epsilon: Fraction) -> None:
-    """The same as a Python warning, at the line that called the package."""
+    """The same as a Python warning."""
     text = epsilon_warning(epsilon)
-    if text is None:
-        return
+    if text is not None:
+        _warn(text)
+
+
+def warn_of_no_ledger() -> None:
+    """A Python warning that this answer is paid for by nobody, where a ledger is configured."""
+    if os.environ.get("DPDISTINCT_LEDGER"):
+        _warn(
+            "this answer is not paid for: DPDISTINCT_LEDGER names a ledger, and no data set of it was given; "
+            "in Python say ledger=os.environ['DPDISTINCT_LEDGER'], dataset='visits'"
+        )
+
+
+def _warn(text: str) -> None:
+    """At the line that called the package."""
     caller, level = sys._getframe(), 1
     while caller.f_back is not None and caller.f_globals.get("__name__", "").startswith("dpdistinct."):
         caller, level = caller.f_back, level + 1

@@ -11,8 +11,10 @@ import re
 import select
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.image import imread
@@ -74,7 +76,9 @@ def test_more_epsilon_keeps_more(proposal: Guide) -> None:
     assert [row.epsilon for row in proposal.examples if row.proposed] == [proposal.epsilon]
 
 
-def test_its_commands_run_and_the_ledger_refuses_one_answer_more(proposal: Guide, tmp_path: Path) -> None:
+@pytest.fixture
+def status(tmp_path: Path) -> Callable[[str], int]:
+    """What a command returns in a folder with a table."""
     rows = [f"user{i % 90},https://{i % 400}.example" for i in range(900)]
     (tmp_path / "visits.csv").write_text("\n".join(["user_id,url", *rows, ""]))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -85,6 +89,28 @@ def test_its_commands_run_and_the_ledger_refuses_one_answer_more(proposal: Guide
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True
         ).returncode
 
+    return status
+
+
+def test_a_subscription_is_proposed_where_it_gives_more(status: Callable[[str], int]) -> None:
+    asked: dict[str, Any] = {"audience": "public", "harm": "low", "elements": 900}
+    daily = dpdistinct.guide(releases="daily", people=10_000, **asked)
+    assert daily.subscription is not None
+    assert daily.subscription.cost == dpdistinct.Cost(1, "1e-7")  # a thousandth of one of 10,000
+    assert 4 < daily.subscription.times < 5
+    text = daily.text.replace(" \\\n    ", " ")
+    assert all(f"  {command}" in text for command in daily.subscription_commands)
+    assert "What is not used is lost." in " ".join(text.split())
+    assert "--subscription year" in daily._repr_html_()
+    assert daily.to_dict()["subscription"]["epsilon_each"] == "0.011248"
+    assert [status(command) for command in daily.subscription_commands] == [0, 0, 0]
+    monthly = dpdistinct.guide(releases="monthly", people=400, **asked)
+    assert (monthly.subscription, monthly.subscription_commands) == (None, ())
+
+
+def test_its_commands_run_and_the_ledger_refuses_one_answer_more(
+    proposal: Guide, status: Callable[[str], int]
+) -> None:
     create, count, show = proposal.commands
     assert [status(create), status(count), status(show)] == [0, 0, 0]
     later = [count.replace("--request-id 1", f"--request-id {n}") for n in range(2, proposal.releases + 2)]

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import dpdistinct
+from dpdistinct.graph.groups import grouped_greedy_curve
 from dpdistinct.mechanisms.by_group import check_group_parameters, count_groups
 from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin
+from grouped import grouped, private_pairs
 
 
 def test_plan_tells_noise_and_margin_however_numbers_are_written() -> None:
@@ -30,16 +32,30 @@ def test_plan_names_what_is_wrong(asked: dict[str, object]) -> None:
         dpdistinct.plan(**asked)  # type: ignore[arg-type]
 
 
+def test_a_subscription_is_planned_before_it_is_paid_for() -> None:
+    year = dpdistinct.plan_subscription(answers=365)
+    assert (year.cost, year.epsilon_each) == (dpdistinct.Cost(1, "1e-6"), Fraction("0.012434"))
+    assert year.sentence() == (
+        "365 answers for epsilon 1, delta 0.000001 together, paid for at once: epsilon 0.012434 each, "
+        "4.54 times what the plain sum gives. What is not used is lost."
+    )
+    assert "times" not in dpdistinct.plan_subscription(answers=3, epsilon=3, delta=0).sentence()
+    for wrong in ({"answers": 0}, {"epsilon": 0}, {"delta": 1}):
+        with pytest.raises(dpdistinct.ParameterError, match=next(iter(wrong))):
+            dpdistinct.plan_subscription(**{"answers": 9} | wrong)
+
+
 @pytest.mark.parametrize("mechanism", ["sharp", "fixed"])
 def test_the_plan_of_a_count_by_group_is_what_is_subtracted(mechanism: str) -> None:
     asked: dict[str, Any] = {"epsilon": 2, "beta": "0.1", "groups": 12}
     max_bound = 7 if mechanism == "fixed" else None
     parameters = check_group_parameters(**asked, method="greedy", mechanism=mechanism, max_bound=max_bound)
     counts = np.full(12, 10_000, dtype=np.int64)
-    answer = count_groups(None, lambda bound: counts, parameters, OpenDPSampler())  # the first bound
+    curve = grouped_greedy_curve(grouped(private_pairs([{0: 1}], 12), 12), parameters.bounds)
+    answer = count_groups(curve, lambda bound: counts, parameters, OpenDPSampler())
     [row] = dpdistinct.plan_groups(**asked, bounds=[answer.counts[0].bound])
     margin = row.margin if mechanism == "sharp" else row.fixed_margin
-    assert {count.estimate - count.lower_bound for count in answer.counts} == {margin}
+    assert {count.estimate - count.lower_bound for count in answer.counts.values()} == {margin}
     if mechanism == "sharp":
         assert answer.total_lower_bound == (answer.total_estimate or 0) - row.total_margin
 

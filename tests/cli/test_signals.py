@@ -98,7 +98,8 @@ def steps(small: Path) -> dict[str, Any]:
     """What signal_at.py tells of a run without a signal."""
     notes = small / "steps.json"
     status, out, err = injected(0, 0, ["count", str(small / "rows.csv"), *SIDES], notes)
-    assert (status, out[:8], err) == (0, "At least", "")
+    assert (status, err) == (0, "")
+    assert "\nor more distinct values" in out
     found: dict[str, Any] = json.loads(notes.read_text())
     assert len(found["dropped"]) > 20
     return found
@@ -146,7 +147,7 @@ CALLED = [
     ("rows.parquet", "load_duckdb", []),
     ("rows.parquet", "__arrow_c_stream__", ["--method", "greedy", "--memory-limit", "1GB"]),
     ("rows.parquet", "_call", []),
-    ("rows.parquet", "sentence", []),
+    ("rows.parquet", "lines_of", []),
 ]
 
 
@@ -161,7 +162,7 @@ def test_a_signal_in_a_function_that_an_extension_calls_stops_the_command(
 
 
 def test_a_signal_that_is_to_be_ignored_is_ignored(small: Path, tmp_path: Path) -> None:
-    command = [*INJECTED, str(tmp_path / "notes"), "sentence", str(int(signal.SIGHUP))]
+    command = [*INJECTED, str(tmp_path / "notes"), "lines_of", str(int(signal.SIGHUP))]
     done = subprocess.run(
         ["nohup", *command, "count", str(small / "rows.csv"), *SIDES],
         stdin=subprocess.DEVNULL,
@@ -169,4 +170,5 @@ def test_a_signal_that_is_to_be_ignored_is_ignored(small: Path, tmp_path: Path) 
         text=True,
         timeout=120,
     )
-    assert (done.returncode, done.stdout[:8]) == (0, "At least")
+    assert done.returncode == 0
+    assert "\nor more distinct values" in done.stdout

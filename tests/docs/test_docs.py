@@ -68,7 +68,7 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(
 ) -> None:
     """Lines that start with dpdistinct, after a prompt or the folder of the environment. Numbers differ."""
     # With noise, an answer at epsilon = 0.1 is once in thousands of runs that there is too little data.
-    for module in ("release", "grouped_release", "trusted.explore"):
+    for module in ("answers.drawing", "trusted.explore"):
         monkeypatch.setattr(f"dpdistinct.{module}.OpenDPSampler", Quiet)
     for language, name in FILES.items():
         for content in blocks(page, language):
@@ -124,14 +124,6 @@ def without_numbers(text: str) -> str:
     """Bars are as long as the noise makes them, and columns as wide. Exit statuses stay."""
     numbers = re.sub(r"(?<!status )(?<!status\": )-?\d[\d,]*(\.\d+)?", "N", re.sub("[█░]", "", text.strip()))
     return re.sub(r" +(\n|$)?", lambda spaces: spaces[1] or " ", numbers)
-
-
-@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=name_of)
-def test_every_example_runs_and_is_short(example: Path, folder: Path) -> None:
-    assert len(example.read_text().splitlines()) < 40
-    result = subprocess.run([sys.executable, str(example)], cwd=folder, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout
 
 
 def generator(name: str) -> ModuleType:

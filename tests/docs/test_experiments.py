@@ -28,7 +28,7 @@ from experiments.laws import Choice, draw_release, release_law, settings
 from experiments.verdict import Range, agrees
 
 from dpdistinct import Contributions, Curve, matching_curve, sampling_curve
-from dpdistinct.release import release_curve
+from dpdistinct.answers.drawing import release_curve
 
 WORDS = [item for item in run.ITEMS if item != "tpch"]
 PAPER = ROOT.parent / "shared" / "paper" / "tables.json"

@@ -196,5 +196,5 @@ def test_a_pointer_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     assert list(lost_paths([page])) == [(page, "docs/nowhere.md")]
     assert list(lost_sections([page])) == [(page, "curves.md, 99")]
     assert not resolves("dpdistinct.no_such_name")
-    assert not resolves("dpdistinct.release.NoSuchThing")
-    assert resolves("dpdistinct.release.Release")
+    assert not resolves("dpdistinct.answers.release.NoSuchThing")
+    assert resolves("dpdistinct.answers.release.Release")

@@ -53,11 +53,13 @@ def is_on_the_way(names: list[str], way: list[str]) -> str | None:
     return next((name for name in names if name not in calls), None)
 
 
-def on_spark(name: str) -> object:
-    return pytest.param(name, marks=[pytest.mark.spark] if "Spark" in name else [])
+def marked(name: str) -> object:
+    """Simulated releases take a minute where every call is traced."""
+    marks = {"A row on Spark": pytest.mark.spark, "Explore": pytest.mark.slow}
+    return pytest.param(name, marks=[mark for word, mark in marks.items() if word == name])
 
 
-@pytest.mark.parametrize("name", [on_spark(name) for name in walks()])
+@pytest.mark.parametrize("name", [marked(name) for name in walks()])
 def test_a_walk_passes_the_functions_in_their_order_and_as_often_as_it_says(
     name: str, tmp_path: Path
 ) -> None:

@@ -168,7 +168,7 @@ def by_group(
     return Outcome(groups={name: {bound: kept[bound][i] for bound in kept} for i, name in enumerate(names)})
 
 
-BY_GROUP = {"epsilon": 1, "beta": "0.05", "method": "greedy", "mechanism": "sharp", "max_bound": 16}
+BY_GROUP = {"epsilon": 1, "beta": "0.05", "method": "greedy", "mechanism": None, "max_bound": 16}
 HONEST = [f"honest {i}" for i in range(40)]
 LISTED = [*HONEST, *(f"element {i}" for i in range(40)), "", "x", "é", "NULL", "7"]
 # Texts whose keys as labels are those of honest ones.
@@ -222,7 +222,7 @@ class LawError(AssertionError):
     """The law does not hold, with the recipe of the case."""
 
 
-def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
+def try_scene(name: str, seed: object, number: int, folder: Path, *, enemies: int = ENEMIES) -> int:
     """One table against some enemies. Returns how many pairs of neighbours were compared."""
     assert folder.is_dir()  # without it nothing can be written, and nothing would be compared
     rng = random.Random(f"{seed}/{name}/{number}")
@@ -237,7 +237,7 @@ def try_scene(name: str, seed: object, number: int, folder: Path) -> int:
     if scene.known is not None:
         expect_known(scene, before, route, recipe)
     compared = 0
-    for _ in range(ENEMIES):
+    for _ in range(enemies):
         enemy = scene.enemy()
         places = placed(rng, len(scene.honest), len(enemy))
 

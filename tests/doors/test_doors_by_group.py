@@ -294,7 +294,13 @@ def test_a_query_that_fails_on_the_first_row_is_paid_for(door: str, grouped: boo
         ]
     ledger = Ledger(tmp_path / "budget.db")
     ledger.create("visits", 1)
-    how: dict[str, Any] = {"sql": sql, "epsilon": 0.25, "ledger": ledger, "dataset": "visits"}
+    how: dict[str, Any] = {
+        "sql": sql,
+        "trust_sql": True,
+        "epsilon": 0.25,
+        "ledger": ledger,
+        "dataset": "visits",
+    }
     how |= {"columns": table.columns} if door == "jsonl" else {}
     how |= {} if data is path else {"data_name": "visits"}
     by: dict[str, Any] = {"group_by": "country", "groups": ["1"]} if grouped else {"element": "country"}

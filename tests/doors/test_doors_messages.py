@@ -83,13 +83,29 @@ SQL: dict[str, Any] = {"sql": None}
 LIMITS = SQL | {"memory_limit": None, "temp_directory": None, "threads": None, "engine": "duckdb"}
 LIMITS |= {"columns": None, "encoding": "utf-8", "format": None, "delimiter": None, "comment": None}
 LIMITS |= {"header": True, "quotes": True}
-GROUPS = RELEASE | {"mechanism": "sharp", "delta": None, "group_by": "element", "groups": ["1"]}
+GROUPS = RELEASE | {
+    "mechanism": "joint",
+    "aim": "lower_bound",
+    "delta": None,
+    "group_by": "element",
+    "groups": ["1"],
+}
 GROUPS |= {"every": None, "one_group_per_person": False}
 ONE = dpdistinct.Cost(1)
 BOOK: dict[str, Any] = {"ledger": None, "dataset": None}
 PAYMENT = {"ledger": None, "dataset": None, "request_id": "", "data_name": None, "series": None}
 GROUP_PAYMENT = {name: value for name, value in PAYMENT.items() if name != "series"}
 GUIDE = {"audience": "team", "harm": "low", "releases": 4, "people": 100, "elements": 200}
+QUERY = {
+    "text": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, privacy_unit_column = person) "
+    "COUNT(DISTINCT element) AS counted FROM visits",
+    "tables": {"visits": TABLE},
+    **dict.fromkeys(("public", "groups", "ledger", "dataset", "data_name")),
+    **dict.fromkeys(("memory_limit", "temp_directory", "threads")),
+    "beta": 0.05,
+    "request_id": "",
+}
+RELEASED = dpdistinct.Release(9, 12, 1, 1.0, 0.05, "matching", "fixed", 1)
 READY = dpdistinct.table(TABLE, person="person")
 CURVE = dpdistinct.matching_curve(CONTRIBUTIONS)
 
@@ -112,18 +128,21 @@ def calls(folder: Path) -> dict[str, Call]:
 
     return {
         "count_distinct": (dpdistinct.count_distinct, READ | RELEASE | SQL | PAYMENT),
-        "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | SQL | BOOK),
+        "count_distinct_by": (dpdistinct.count_distinct_by, READ | GROUPS | BOOK),
         "read": (dpdistinct.read, READ | SQL),
         "check": (dpdistinct.check, READ | SQL),
         "table": (asked.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
         "Table.count": (asked.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
+        "Table.count_people": (READY.count_people, {"epsilon": 1, "beta": 0.05, "request_id": ""}),
         "Table.read": (asked.read, READ | LIMITS),
         "Table.check": (asked.check, READ | LIMITS),
         "Table.curve": (READY.curve, {"element": "element", "method": "greedy"}),
         "Table.explore": (READY.explore, {"element": "element", "epsilon": 1, "beta": 0.05}),
+        "sql": (dpdistinct.sql, QUERY),
         "guide": (dpdistinct.guide, GUIDE),
         "plan": (dpdistinct.plan, {"epsilon": 1, "beta": 0.05, "bounds": [1, 10]}),
         "plan_groups": (dpdistinct.plan_groups, {"groups": 12, "epsilon": 1, "beta": 0.05, "bounds": [1]}),
+        "plan_subscription": (dpdistinct.plan_subscription, {"answers": 9, "epsilon": 1, "delta": "1e-6"}),
         "make_count_distinct": (dpdistinct.make_count_distinct, RELEASE),
         "Contributions.from_pairs": (
             Contributions.from_pairs,
@@ -147,7 +166,15 @@ def calls(folder: Path) -> dict[str, Call]:
         "Ledger.reopen": (book.reopen, {"dataset": "visits", "who": None}),
         "Ledger.raise_budget": (book.raise_budget, {"dataset": "visits", "budget": 20, "delta": 0}),
         "Ledger.series": (book.series, {"dataset": "visits", "name": "monthly"}),
-        "Ledger.begun_series": (book.begun_series, {"dataset": "visits"}),
+        "Ledger.subscribe": (book.subscribe, {"dataset": "visits", "name": "x", "answers": 3, "epsilon": 1}),
+        "Ledger.subscription": (book.subscription, {"dataset": "visits", "name": "daily"}),
+        "Ledger.subscriptions": (book.subscriptions, {"dataset": "visits"}),
+        "Ledger.limit": (book.limit, {"dataset": "visits", "largest_epsilon": "0.5", "trust_sql": False}),
+        "Ledger.foresee": (
+            book.foresee,
+            {"dataset": "visits", "question": {}, "input": "x", "cost": dpdistinct.Cost(1), "who": "me"},
+        ),
+        "plot_series": (dpdistinct.plot_series, {"releases": {"2024-01": RELEASED}, "path": None}),
         "Ledger.pay": (
             book.pay,
             {
@@ -176,6 +203,8 @@ def test_no_message_shows_what_was_handed_in(name: str, parameter: str, tmp_path
     shown = []
     for kind, make in ROWS.items():
         if parameter in {"data", "person", "element", "group_by"} and kind in NAMES:
+            continue
+        if parameter in {"tables", "public"} and kind == "dict":  # a name, and the name of a file
             continue
         told = ""
         try:

@@ -373,3 +373,25 @@ def test_no_message_shows_a_value_that_names_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path / "hive", **SIDES)
     assert SECRET not in str(caught.value)
+
+
+NOT_UTF_8 = [b"\xff", b"S\xf0o", b"a\xc3", b"\xed\xa0\x80"]
+
+
+@pytest.mark.parametrize(
+    "form", ["lower({})", "trim({})", "reverse({})", "regexp_replace({}, 'o', 'x')", "{}[:9]"]
+)
+@pytest.mark.parametrize("wrap", ["Arrow", "pandas"])
+def test_a_text_of_arrow_that_is_not_utf_8_fails_no_function_of_sql(form: str, wrap: str) -> None:
+    """Arrow looks at no text, so a Parquet file with such bytes becomes such a table."""
+
+    def write(rows: list[tuple[bytes, int]]) -> Any:
+        raw = pa.array([person for person, _ in rows], pa.binary())
+        text = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+        table = pa.table({"person": text, "element": [element for _, element in rows]})
+        return table if wrap == "Arrow" else table.to_pandas(types_mapper=pd.ArrowDtype)
+
+    honest = [(b"honest %d" % i, i) for i in range(9)]
+    sql = f"SELECT {form.format('person')} AS person, element FROM data"
+    for text in NOT_UTF_8:
+        assert_law(write, honest, [(text, 10), (text, 11)], **SIDES, sql=sql)

@@ -27,7 +27,7 @@ import pytest
 
 from asked import count_distinct_by, open_source, read
 from doors_postgresql import Server, postgresql_server
-from dpdistinct import ColumnError, Contributions, InputError
+from dpdistinct import ColumnError, Contributions, InputError, ParameterError
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.source import NO_GROUPS
@@ -122,7 +122,8 @@ def same_keys(table: Any, equal: Sequence[Sequence[int]], how: dict[str, Any]) -
         question = Question(person=person, element=element, **how)
         with open_source(table, question, Machine(threads=1)) as source:
             source.check(question)
-            pairs = keys_of(source.key_stream(question, NO_GROUPS, ordered=True))
+            with source.keys(question, NO_GROUPS, Machine(threads=1)) as parts:
+                pairs = [pair for part in parts for pair in keys_of(part)]
         value, place = (0, 1) if person == "value" else (1, 0)
         side = "element" if person == "value" else "person"
         rows = {expected_key(side, integer(i)): i for i in range(ROWS)}
@@ -214,6 +215,52 @@ def check_duckdb(kind: str, door: str, table: Any, equal: list[list[int]]) -> No
         same_keys(table, equal, {})
 
 
+COLLATIONS = ["NOCASE", "NOACCENT", "NOCASE.NOACCENT", "NFC", "de", "th", "icu_noaccent"]
+AS_PERSON_AND_AS_ELEMENT = (SIDES, {"person": "place", "element": "value"})
+
+
+def refused_collation(table: Any, **how: Any) -> None:
+    """On either side, with the way out, which is then taken."""
+    for sides in AS_PERSON_AND_AS_ELEMENT:
+        with pytest.raises(ColumnError, match=r"SELECT lower\(value\).* AS value"):
+            read(table, **sides, **how)
+        with pytest.raises(ColumnError, match="has a collation"):
+            count_distinct_by(table, **sides, group_by="label", groups=["x"], **how)
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+def test_a_column_of_duckdb_with_a_collation_is_refused(collation: str, tmp_path: Path) -> None:
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"CREATE TABLE visits (value TEXT COLLATE {collation}, place BIGINT, label TEXT)")
+        refused_collation(connection.table("visits"))
+        connection.execute("INSERT INTO visits VALUES ('á', 1, 'x'), ('á', 2, 'x'), ('b', 2, 'x')")
+    refused_collation(path)
+    found = read(path, **SIDES, sql="SELECT lower(value) AS value, place FROM visits")
+    assert found.people == 2
+
+
+def test_duckdb_has_no_collation_that_is_not_seen() -> None:
+    """All that it knows, those of its locales too; and the setting by which every text has one."""
+    with duckdb.connect() as connection:
+        for (name,) in connection.execute("SELECT collname FROM pragma_collations()").fetchall():
+            connection.execute(f'CREATE OR REPLACE TABLE visits (value TEXT COLLATE "{name}", place BIGINT)')
+            assert refused(lambda: connection.table("visits"), {}), name
+        connection.execute("CREATE OR REPLACE TABLE visits (value TEXT, place BIGINT)")
+        assert not refused(lambda: connection.table("visits"), {})
+        connection.execute("SET default_collation = 'nocase'")
+        assert refused(lambda: connection.table("visits"), {})
+
+
+def test_a_collation_in_a_query_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("value,place\na,1\nA,2\n")
+    query = "SELECT value COLLATE NOCASE AS value, place FROM data"
+    assert refused(lambda: path, {"sql": query, "trust_sql": True})
+    with pytest.raises(ParameterError, match="COLLATE is not proven"):
+        read(path, **SIDES, sql=query)
+
+
 # SQLite
 
 STORED: list[Any] = [
@@ -241,7 +288,24 @@ def test_what_sqlite_calls_equal_has_one_key(declared: str, encoding: str, tmp_p
             table = f"(SELECT {form} AS value, place FROM visits)"
             first = f"SELECT min(b.place) FROM {table} b WHERE b.value IS a.value"
             found = database.execute(f"SELECT ({first}) FROM {table} a ORDER BY place").fetchall()
-            same_keys(path, classes(found), {"sql": f"SELECT {form} AS value, place FROM visits"})
+            same_keys(
+                path, classes(found), {"sql": f"SELECT {form} AS value, place FROM visits", "trust_sql": True}
+            )
+
+
+@pytest.mark.parametrize("collation", ["NOCASE", "RTRIM"])
+def test_a_column_of_sqlite_with_a_collation_is_refused(collation: str, tmp_path: Path) -> None:
+    """Also as an expression that keeps it; where it is BINARY, it is read."""
+    path = tmp_path / "visits.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE TABLE visits (value TEXT COLLATE {collation}, place INTEGER, label TEXT)")
+        database.execute("INSERT INTO visits VALUES ('a', 1, 'x'), ('a', 2, 'x'), ('b', 2, 'x')")
+        database.commit()
+    refused_collation(path)
+    refused_collation(path, sql="SELECT +value AS value, place, label FROM visits", trust_sql=True)
+    for form in ("lower(value)", "value COLLATE BINARY", "value || ''"):
+        sql = f"SELECT {form} AS value, place FROM visits"
+        assert read(path, **SIDES, sql=sql, trust_sql=True).people == 2
 
 
 def test_seven_and_seven_point_nothing_are_one_person_in_an_expression_of_sqlite(tmp_path: Path) -> None:
@@ -251,7 +315,7 @@ def test_seven_and_seven_point_nothing_are_one_person_in_an_expression_of_sqlite
         database.execute("INSERT INTO visits VALUES (7, 1), (7, 2)")
         database.commit()
     sql = "SELECT CASE element WHEN 1 THEN person ELSE person * 1.0 END AS person, element FROM visits"
-    assert read(path, person="person", element="element", sql=sql).people == 1
+    assert read(path, person="person", element="element", sql=sql, trust_sql=True).people == 1
 
 
 def test_a_large_blob_in_a_column_of_text_fails_no_sqlite_file(tmp_path: Path) -> None:
@@ -262,7 +326,8 @@ def test_a_large_blob_in_a_column_of_text_fails_no_sqlite_file(tmp_path: Path) -
         database.execute("INSERT INTO visits VALUES ('a', 'b'), ('enemy', 'c')")
         database.commit()
     blob = "CASE person WHEN 'enemy' THEN zeroblob(500000001) ELSE element END AS element"
-    found = read(path, person="person", element="element", sql=f"SELECT person, {blob} FROM visits")
+    sql = f"SELECT person, {blob} FROM visits"
+    found = read(path, person="person", element="element", sql=sql, trust_sql=True)
     assert found.people == 2
 
 
@@ -309,7 +374,7 @@ def test_what_postgresql_calls_equal_has_one_key(server: Server, kind: str) -> N
     values = ", ".join(f"($x${POSTGRESQL[kind](rng)}$x$::{kind}, {i})" for i in range(ROWS))
     server.run("DROP TABLE IF EXISTS spelled")
     server.run(f"CREATE TABLE spelled AS SELECT * FROM (VALUES {values}) v(value, place)")
-    how = {"sql": "SELECT value, place::bigint AS place FROM spelled"}
+    how = {"sql": "SELECT value, place::bigint AS place FROM spelled", "trust_sql": True}
     if kind in WITHOUT_KEYS_IN_POSTGRESQL:
         assert refused(lambda: server.url, how)
         return
@@ -317,6 +382,26 @@ def test_what_postgresql_calls_equal_has_one_key(server: Server, kind: str) -> N
     found = server.rows(f"SELECT ({first}) FROM spelled a ORDER BY place")
     assert 1 < len(set(found)) < ROWS
     same_keys(server.url, classes(found), how)
+
+
+@pytest.mark.parametrize("kind", ["text", "varchar(20)", "shout"])
+def test_a_column_of_postgresql_with_a_collation_is_refused(server: Server, kind: str) -> None:
+    """By which different texts are equal. Others only order them."""
+    server.run(
+        "CREATE COLLATION IF NOT EXISTS any_case "
+        "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+    )
+    server.run("DROP TABLE IF EXISTS collated")
+    for collation, deterministic in (("any_case", False), ("C", True), ("default", True)):
+        server.run(f'CREATE TABLE collated (value {kind} COLLATE "{collation}", place bigint, label text)')
+        server.run("INSERT INTO collated VALUES ('a', 1, 'x'), ('a', 2, 'x'), ('b', 2, 'x')")
+        forms = [] if deterministic else ["value", "value || 'x' AS value"]
+        for form in forms:
+            refused_collation(server.url, sql=f"SELECT {form}, place, label FROM collated", trust_sql=True)
+        for form in ("value", 'lower(value) COLLATE "C" AS value')[not deterministic :]:
+            sql = f"SELECT {form}, place FROM collated"
+            assert read(server.url, **SIDES, sql=sql, trust_sql=True).people == 2
+        server.run("DROP TABLE collated")
 
 
 ENCODINGS = {  # a character, and its number there
@@ -341,7 +426,7 @@ def test_text_of_a_database_is_the_same_in_every_encoding(
     text, number = ENCODINGS[encoding]
     label = f"chr(CASE i WHEN 0 THEN 129 ELSE {number} END)"
     sql = f"SELECT 'p' || i AS value, {label} AS place FROM generate_series(0, 9) i"
-    question = Question(**SIDES, sql=sql)
+    question = Question(**SIDES, sql=sql, trust_sql=True)
     with open_source(url, question, Machine(threads=1)) as source:
         keys = [element for _, element in keys_of(source.key_stream(question, NO_GROUPS, ordered=True))]
     assert len(keys) == 10
@@ -355,7 +440,7 @@ def test_labels_are_found_in_a_database_of_another_encoding(server: Server, enco
     server.run(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LOCALE 'C'")
     url = server.url.replace("/postgres?", f"/{name}?")
     sql = "SELECT i AS value, i AS place, chr(233) AS label FROM generate_series(1, 400) i"
-    assert labelled(url, sql=sql) == 400
+    assert labelled(url, sql=sql, trust_sql=True) == 400
 
 
 def labelled(data: Any, **how: Any) -> int:
@@ -385,6 +470,7 @@ def test_a_database_in_an_encoding_with_characters_that_utf_8_lacks_is_refused(s
         read(
             server.url.replace("/postgres?", "/in_euc_jp?"),
             sql="SELECT 'a' AS value, 1 AS place",
+            trust_sql=True,
             **SIDES,
         )
 
@@ -393,7 +479,7 @@ def test_a_row_above_a_gigabyte_leaves_itself_out_of_postgresql(server: Server) 
     """PostgreSQL sends no row of 2^30 bytes; two texts of half of that make one."""
     text = f"repeat(repeat(name, size), size) FROM (VALUES ('a', 1), ('b', 1), ('c', {2**14 + 2**13}))"
     sql = f"SELECT value, value AS place FROM (SELECT {text} v(name, size) OFFSET 0) t(value)"
-    found = read(server.url, sql=sql, **SIDES)
+    found = read(server.url, sql=sql, trust_sql=True, **SIDES)
     assert (found.people, found.elements) == (2, 2)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from asked import count_distinct, count_distinct_by, read
 from dpdistinct import InputError, Ledger, ParameterError
+from dpdistinct.sources import frames, values
 from keyed import SECRET
 
 ROWS = pa.table(
@@ -120,6 +121,31 @@ def test_nothing_is_evaluated_before_it_is_paid_for(kind: str, asked: str, ledge
     assert debited == []
     assert 1900 < QUESTIONS[asked](data, **paying) < 2100
     assert debited
+    assert set(debited) == {1}
+
+
+@pytest.mark.parametrize("asked", QUESTIONS)
+def test_no_object_of_pandas_is_looked_at_before_it_is_paid_for(
+    asked: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    debited: list[int] = []
+
+    def telling(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def tell(value: Any) -> Any:
+            if len(debited) < 3:  # the first tells; to ask the ledger for each of thousands takes a minute
+                debited.append(len(ledger.requests("visits")))
+            return convert(value)
+
+        return tell
+
+    for module, name in ((frames, "text_of"), (values, "canonical")):
+        monkeypatch.setattr(module, name, telling(getattr(module, name)))
+    data = ROWS.to_pandas().astype(object)
+    paying = {"ledger": ledger, "dataset": "visits", "data_name": "2024"}
+    with pytest.raises(InputError, match="no column 'persn'"):
+        QUESTIONS[asked](data, **paying, person="persn")
+    assert debited == []
+    assert 1900 < QUESTIONS[asked](data, **paying) < 2100
     assert set(debited) == {1}
 
 

@@ -1,7 +1,7 @@
 """Neighbours through every door, for long: python tests/fuzz/fuzz_doors.py SECONDS [DOOR [SEED [CASE]]].
 
-Prints the number of pairs for each door. Stops with the recipe of the first case that breaks the law,
-or, with --keep-going, counts the broken ones.
+Prints a table by door: tables, pairs of neighbours, pairs for a second. Stops with the recipe of the first
+case that breaks the law, or, with --keep-going, counts the broken ones.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import random
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import duckdb
 
 import doors_arrow  # noqa: F401, registers its doors
 import doors_databases  # noqa: F401
@@ -22,10 +26,14 @@ import doors_frames  # noqa: F401
 import doors_json  # noqa: F401
 import doors_objects  # noqa: F401
 import doors_text  # noqa: F401
+import doors_trimmed  # noqa: F401
 from doors import DOORS, LawError, try_scene
+from dpdistinct.question.machine import Machine
+from dpdistinct.sources import duck
 from postgresql_server import NoServerError
 
 LOCAL_DOORS = list(DOORS)  # those that need no server
+ENEMIES = 12  # for each table: the honest rows are read once
 
 # Files in memory, where there are any: most doors write one for each table.
 SHARED_MEMORY = Path("/dev/shm")
@@ -59,31 +67,70 @@ def open_servers(stack: ExitStack, asked: argparse.Namespace) -> None:
         DOORS["Spark"] = Cluster(session).scene
 
 
+start = duck.connect
+_started: dict[Any, tuple[ExitStack, Any]] = {}  # a database for each way to start one
+_numbers = itertools.count()
+
+
+@contextmanager
+def lent(machine: Machine, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
+    """In the place of `duck.connect`: a new connection to an empty catalog of a database that is there.
+
+    To start a database takes ten times as long as to read a small table.
+    """
+    kind = (machine, share, ordered)
+    if kind not in _started:
+        stack = ExitStack()
+        _started[kind] = stack, stack.enter_context(start(machine, share=share, ordered=ordered))
+    cursor = _started[kind][1].cursor()
+    own = f"own_{next(_numbers)}"
+    cursor.execute(f"ATTACH ':memory:' AS {own}")
+    cursor.execute(f"USE {own}")
+    try:
+        yield cursor
+    finally:
+        try:
+            cursor.execute("USE memory")
+            cursor.execute(f"DETACH {own}")
+            cursor.execute("DETACH DATABASE IF EXISTS input")  # a DuckDB file that was read
+            cursor.close()
+        except duckdb.Error:  # after a failure in the middle of a query
+            _started.pop(kind)[0].close()
+
+
 @dataclass
 class Tally:
     """What became of a door's cases."""
 
+    tables: int = 0
     pairs: int = 0
-    seconds: float = 0.0  # of CPU
+    seconds: float = 0.0
     broken: int = 0
 
 
 def fuzz(asked: argparse.Namespace, folder: Path) -> dict[str, Tally]:
-    """Tries the doors in turn until the time is over, or the law is broken."""
+    """Tries the doors until the time is over, or the law is broken."""
     tallies = {name: Tally() for name in DOORS if name.startswith(asked.door)}
     end = time.monotonic() + asked.seconds
-    for number in itertools.count(asked.case or 0):
-        for name, tally in tallies.items():
-            begin = time.process_time()
-            try:
-                tally.pairs += try_scene(name, asked.seed, number, folder)
-            except LawError as error:
-                tally.broken += 1
-                print(error, flush=True)
-                if not asked.keep_going:
-                    return tallies
-            tally.seconds += time.process_time() - begin
-        if asked.case is not None or time.monotonic() > end:
+    for turn in itertools.count():
+        name = list(tallies)[turn % len(tallies)]
+        if (
+            asked.case is None
+        ):  # by turns the door with the fewest tables, and the one that had the least time
+            name = min(tallies, key=lambda name: tallies[name].seconds if turn % 2 else tallies[name].tables)
+        tally = tallies[name]
+        number = tally.tables if asked.case is None else asked.case
+        begin = time.monotonic()
+        try:
+            tally.pairs += try_scene(name, asked.seed, number, folder, enemies=ENEMIES)
+        except LawError as error:
+            tally.broken += 1
+            print(error, flush=True)
+            if not asked.keep_going:
+                return tallies
+        tally.tables += 1
+        tally.seconds += time.monotonic() - begin
+        if time.monotonic() > end if asked.case is None else turn + 1 == len(tallies):
             return tallies
     raise AssertionError("numbers never end")
 
@@ -91,16 +138,19 @@ def fuzz(asked: argparse.Namespace, folder: Path) -> dict[str, Tally]:
 def main() -> int:
     asked = arguments()
     print(f"seed {asked.seed}", flush=True)
+    duck.connect = lent  # type: ignore[assignment]
     where = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpdistinct-doors-", dir=where))
         open_servers(stack, asked)
+        stack.callback(lambda: [started.close() for started, _ in _started.values()])
         tallies = fuzz(asked, Path(folder))
+    print(f"{'tables':>9s} {'pairs':>9s} {'broken':>6s} {'pairs/s':>7s}  door")
     for name, tally in tallies.items():
         rate = tally.pairs / max(tally.seconds, 1e-9)
-        told = f", {tally.broken} tables broken" if tally.broken else ""
-        print(f"{tally.pairs:9,d} pairs  {rate:6.0f} for a second of CPU  {name}{told}")
-    print(f"{sum(tally.pairs for tally in tallies.values()):9,d} pairs in all")
+        print(f"{tally.tables:9,d} {tally.pairs:9,d} {tally.broken:6d} {rate:7.0f}  {name}")
+    tables, pairs = (sum(getattr(tally, name) for tally in tallies.values()) for name in ("tables", "pairs"))
+    print(f"{tables:9,d} {pairs:9,d} {sum(tally.broken for tally in tallies.values()):6d} {'':7s}  all")
     return int(any(tally.broken for tally in tallies.values()))
 
 

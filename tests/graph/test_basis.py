@@ -19,12 +19,10 @@ from keyed import batch_of
 from shapes import chain, corridors, random_links, random_rows, skewed
 from strategies import Row, tables
 
-PEOPLE, PAIRS = 4, 4
 # Increasing, and the low two bits are 0, 1, 2, 3: every pair is a group of its own, so that the counts by
 # group are the kept set itself.
+PEOPLE = 4
 KEYS = (0, 1 << 55 | 1, 1 << 63 | 2, 2**64 - 1)
-BOUNDS = range(1, PAIRS + 1)
-BIT = np.array([1, 2, 4, 8])
 
 
 @cache
@@ -33,28 +31,31 @@ def defined(holdings: tuple[frozenset[int], ...], bound: int) -> int:
     return sum(1 << e for e in kept)
 
 
-@pytest.fixture(scope="module")
-def kept() -> dict[str, NDArray[np.int64]]:
-    """The kept sets of every table of four people and four pairs, as bits, for every bound.
+@pytest.fixture(scope="module", params=[3, pytest.param(4, marks=pytest.mark.slow)])
+def kept(request: pytest.FixtureRequest) -> dict[str, NDArray[np.int64]]:
+    """The kept sets of every table of four people and three or four pairs, as bits, for every bound.
 
-    Row t belongs to the table whose bit 4 * p + e says whether person p holds pair e.
+    Row t belongs to the table whose bit (number of pairs) * p + e says whether person p holds pair e.
     """
-    held = np.arange(1 << (PEOPLE * PAIRS))[:, None] >> np.arange(PEOPLE * PAIRS) & 1
+    pairs = request.param
+    bounds = range(1, pairs + 1)
+    bit_of = 1 << np.arange(len(KEYS))
+    held = np.arange(1 << (PEOPLE * pairs))[:, None] >> np.arange(PEOPLE * pairs) & 1
     tables, bits = np.nonzero(held)
     begin = np.searchsorted(tables, np.arange(len(held) + 1))
-    rows = [(int(bit) // PAIRS, KEYS[bit % PAIRS]) for bit in bits]
+    rows = [(int(bit) // pairs, KEYS[bit % pairs]) for bit in bits]
     batch = batch_of(rows)
-    result = {name: np.zeros((len(held), PAIRS), np.int64) for name in ("basis", "greedy", "exact")}
+    result = {name: np.zeros((len(held), pairs), np.int64) for name in ("basis", "greedy", "exact")}
     for t in range(len(held)):
         builder = _core.GraphBuilder(1)
         builder.add(batch.slice(begin[t], begin[t + 1] - begin[t]).__arrow_c_stream__())
         table = GroupedContributions(builder.graph(group_bits=2), 4)
-        curve = grouped_greedy_curve(table, BOUNDS)
-        people = [frozenset(e for e in range(PAIRS) if t >> (PAIRS * p + e) & 1) for p in range(PEOPLE)]
+        curve = grouped_greedy_curve(table, bounds)
+        people = [frozenset(e for e in range(pairs) if t >> (pairs * p + e) & 1) for p in range(PEOPLE)]
         people.sort(key=sorted)  # who is who does not matter to the first basis
-        for bound in BOUNDS:
-            result["basis"][t, bound - 1] = first_basis(table, bound) @ BIT
-            result["greedy"][t, bound - 1] = curve.at(bound) @ BIT
+        for bound in bounds:
+            result["basis"][t, bound - 1] = first_basis(table, bound) @ bit_of
+            result["greedy"][t, bound - 1] = curve.at(bound) @ bit_of
             result["exact"][t, bound - 1] = defined(tuple(people), bound)
     return result
 
@@ -68,10 +69,12 @@ def test_a_person_more_keeps_all_that_was_kept_and_at_most_the_bound_besides(
     kept: dict[str, NDArray[np.int64]], method: str
 ) -> None:
     sets, numbers = kept[method], np.arange(len(kept[method]))
+    pairs = sets.shape[1]
+    bounds = np.arange(1, pairs + 1)
     for person in range(PEOPLE):
-        smaller = sets[numbers & ~(0b1111 << (PAIRS * person))]
+        smaller = sets[numbers & ~(((1 << pairs) - 1) << (pairs * person))]
         assert not (smaller & ~sets).any()
-        assert (np.bitwise_count(sets & ~smaller) <= np.array(BOUNDS)).all()
+        assert (np.bitwise_count(sets & ~smaller) <= bounds).all()
 
 
 @pytest.mark.parametrize("method", ["basis", "greedy"])

@@ -33,7 +33,7 @@ from dpdistinct.ledger import store as ledger_store
 from dpdistinct.ledger.account import Account, BudgetError, Cost, Entry, Ledger, LedgerError, UnavailableError
 from dpdistinct.ledger.place import JOURNAL_MAGIC, check_place
 from dpdistinct.ledger.request import Fields
-from dpdistinct.ledger.rows import SCHEMA, TABLES, VERSION, AccountRow, EntryRow, SeriesRow, digest
+from dpdistinct.ledger.rows import SCHEMA, TABLES, VERSION, digest
 from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw, release
 from powerless import powerless
 
@@ -81,6 +81,8 @@ def operations_on_the_whole(ledger: Ledger) -> list[Callable[[], object]]:
         lambda: ledger.raise_budget("visits", 100),
         lambda: ledger.close("visits"),
         lambda: ledger.reopen("visits"),
+        lambda: ledger.limit("visits", trust_sql=False),
+        lambda: ledger.subscribe("visits", "weekly", answers=2, epsilon="0.1"),
     ]
 
 
@@ -108,7 +110,17 @@ def test_a_release_is_paid_for_and_kept(ledger: Ledger) -> None:
     (entry,) = ledger.requests("visits")
     question = {"epsilon": "1/10", "element": "site"}
     assert entry == Entry(
-        "request", entry.time, getpass.getuser(), Cost(EPSILON), "monday", question, "", None, True
+        "request",
+        entry.time,
+        getpass.getuser(),
+        Cost(EPSILON),
+        "monday",
+        question,
+        "",
+        answered=True,
+        dataset="visits",
+        answer=release.to_dict(),
+        answer_time=entry.answer_time,
     )
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", entry.time)
 
@@ -500,7 +512,45 @@ def check_creation(room: Path) -> None:
     ask(ledger)
 
 
-CHECKS = {"create": check_creation}
+def check_subscribing(room: Path) -> None:
+    """A subscription is paid for and there, or neither."""
+    ledger = Ledger(room / "ledger.db")
+    made = [(one.name, one.answers, one.used) for one in ledger.subscriptions("visits")]
+    assert made == ([] if ledger.show()[0].spent == Cost(0) else [("daily", 3, 0)])
+    assert made or not (room / "subscribed").exists()
+    if not made:
+        ledger.subscribe("visits", "daily", answers=3, epsilon=3 * EPSILON)
+    assert ledger.show() == [Account("visits", Cost(1), Cost(3 * EPSILON), 0)]
+
+
+def check_places(room: Path) -> None:
+    """Wherever the process died: one answer for one place, and one place for one answer."""
+    ledger = Ledger(room / "ledger.db")
+    published = lines(room / "published")
+    (before,) = ledger.subscriptions("visits")
+    assert before.used in (0, 1)
+    assert before.used or not lines(room / "began")
+    final = ask(ledger, never if published else draw, subscription="daily")
+    assert {str(final.estimate), *published} == {str(final.estimate)}
+    assert ask(ledger, never, subscription="daily") == final
+    ask(ledger, subscription="daily", request_id="second")
+    ask(ledger, subscription="daily", request_id="third")
+    with pytest.raises(BudgetError, match="all 3 answers of subscription 'daily' are used; nothing was"):
+        ask(ledger, never, subscription="daily", request_id="fourth")
+    assert [(one.place, one.answered) for one in ledger.requests("visits")] == [
+        (1, True),
+        (2, True),
+        (3, True),
+    ]
+    assert ledger.show() == [Account("visits", Cost(1), Cost(3 * EPSILON), 3)]
+
+
+CHECKS = {
+    "create": check_creation,
+    "subscribe": check_subscribing,
+    "subscribed": check_places,
+    "placed": check_places,
+}
 
 
 def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
@@ -514,6 +564,7 @@ def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
 def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: Path) -> None:
     run("kill_at_statements", tmp_path)
     check_rooms(tmp_path, {"create": 45, "ready": 45, "paid": 38, "answered": 18})
+    check_rooms(tmp_path, {"subscribe": 30, "subscribed": 45, "placed": 38})
 
 
 @pytest.mark.preloads
@@ -528,6 +579,7 @@ def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path
         )
         assert refused >= 20  # otherwise no journal would have undone anything
         check_rooms(rooms, {"create": 45, "ready": 55, "paid": 25, "answered": 1})
+    check_rooms(tmp_path / "torn-1", {"subscribe": 20, "subscribed": 55, "placed": 25})
 
 
 def check_without_journal(room: Path, spent: Cost) -> None:
@@ -654,6 +706,19 @@ def test_32_processes_at_once_never_overspend(tmp_path: Path) -> None:
     assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Cost("1.7"), Cost("1.7"), 17)]
 
 
+def test_32_processes_at_once_share_out_the_places_of_a_subscription(tmp_path: Path) -> None:
+    run("spend_places", tmp_path)
+    results = lines(tmp_path / "results")
+    assert results.count("published") == 17
+    assert len(results) == 32
+    assert {text.split("; ")[0] for text in results if text != "published"} == {
+        "all 17 answers of subscription 'daily' are used"
+    }
+    ledger = Ledger(tmp_path / "ledger.db")
+    assert [entry.place for entry in ledger.requests("visits")] == list(range(1, 18))
+    assert ledger.show() == [Account("visits", Cost("1.7"), Cost("1.7"), 17)]
+
+
 def test_processes_that_create_one_ledger_at_once_share_it(tmp_path: Path) -> None:
     run("create_at_once", tmp_path)
     assert len(Ledger(tmp_path / "ledger.db").show()) == 16
@@ -769,23 +834,28 @@ def test_a_ledger_is_shared_only_where_the_group_can_work(tmp_path: Path) -> Non
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ledger with two data sets, answered requests, one in a series, and one that is not answered."""
+    """A ledger with two data sets, answered requests, one in a series, one of a subscription, and one that is
+    not answered.
+    """
     path = tmp_path_factory.mktemp("sound") / "ledger.db"
     ledger = Ledger(path)
     ledger.create("visits", 1)
     ledger.create("trips", "2/3", delta="1e-6")
-    ledger.close("trips")
+    ledger.limit("trips", largest_epsilon="0.5", trust_sql=False, who="ann")
     ask(ledger, request_id="first")
-    ledger.pay("visits", PARAMETERS, "January", Cost(EPSILON), drawn, series="monthly")
+    ledger.pay("visits", PARAMETERS, "January", Cost(EPSILON), lambda bound: drawn(), series="monthly")
+    ledger.subscribe("trips", "daily", answers=3, epsilon="0.3")
+    ledger.pay("trips", PARAMETERS, "", Cost(EPSILON), drawn, subscription="daily")
     with pytest.raises(ZeroDivisionError):
         ask(ledger, lambda: answer(1 // 0))
+    ledger.close("trips")
     return path
 
 
 def everything(path: Path) -> object:
     ledger = Ledger(path)
     bound = ledger.series("visits", "monthly")
-    return ledger.show(), ledger.history("visits"), ledger.history("trips"), bound
+    return ledger.show(), ledger.history(), ledger.subscriptions("trips"), bound
 
 
 def test_a_cut_ledger_refuses(sound: Path, path: Path) -> None:
@@ -943,7 +1013,7 @@ def edit_with_force(path: Path, *statements: str, seal: bool = False) -> None:
             db.execute(statement)
         if seal:
             total = 0
-            for kind in (AccountRow, EntryRow, SeriesRow):
+            for kind in TABLES:
                 table, (column, *_) = TABLES[kind]
                 for *row, _ in db.execute(f"SELECT * FROM {table}").fetchall():
                     sealed = digest(table, tuple(row))
@@ -973,6 +1043,8 @@ def test_sealing_a_sound_ledger_again_changes_nothing(sound: Path, path: Path) -
         "DROP TABLE seal",
         "DROP INDEX entries_by_key",
         "DROP INDEX entries_by_key_again",
+        "DROP INDEX entries_by_place",
+        "DROP TABLE subscriptions",
         "DROP TRIGGER entries_stay",
         "DELETE FROM seal",
         "INSERT INTO seal SELECT * FROM seal",
@@ -982,8 +1054,9 @@ def test_sealing_a_sound_ledger_again_changes_nothing(sound: Path, path: Path) -
         "UPDATE accounts SET spent = '0/1,0/1' WHERE dataset = 'visits'",
         "UPDATE accounts SET spent = x'ff'",
         "UPDATE entries SET answer = '{}' WHERE event = 'request' AND answer IS NULL",
-        "INSERT INTO entries SELECT 100, dataset, event, time, who, cost, NULL, question, request_id, input,"
-        " series, kind, answer, answered, claim, digest FROM entries WHERE request_id = 'first'",
+        "INSERT INTO entries SELECT 100, dataset, event, time, who, cost, NULL, NULL, question, request_id,"
+        " input, series, NULL, NULL, kind, answer, answered, claim, digest FROM entries"
+        " WHERE request_id = 'first'",
         "ALTER TABLE entries RENAME COLUMN cost TO price",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM accounts; END",
         "PRAGMA application_id = 0",
@@ -1002,6 +1075,9 @@ def test_an_edited_ledger_refuses(sound: Path, path: Path, statement: str) -> No
         "DELETE FROM entries WHERE request_id = 'first'",
         "DELETE FROM accounts WHERE dataset = 'visits'",
         "DELETE FROM series",
+        "DELETE FROM subscriptions",
+        "UPDATE subscriptions SET used = used - 1",
+        "UPDATE subscriptions SET used = used + 1, answers = answers + 1",
         "UPDATE entries SET cost = '1/100,0/1'",
         "UPDATE entries SET answer = NULL",
         "UPDATE entries SET answer = replace(answer, 'lower', 'upper')",
@@ -1069,6 +1145,18 @@ def test_amounts_that_cannot_be_refuse_even_under_a_right_seal(
         "UPDATE accounts SET requests = 0",
         "UPDATE accounts SET closed = 1 - closed",
         "UPDATE accounts SET budget = '1/1,1/2'",
+        "UPDATE accounts SET largest_epsilon = '2/1' WHERE dataset = 'trips'",
+        "UPDATE accounts SET no_trust_sql_by = NULL",
+        "UPDATE subscriptions SET used = 0",
+        "UPDATE subscriptions SET used = 2",
+        "UPDATE subscriptions SET answers = 300",
+        "UPDATE subscriptions SET epsilon_each = '3/10'",
+        "UPDATE entries SET place = 2 WHERE place = 1",
+        "UPDATE entries SET subscription = NULL WHERE place = 1",
+        "UPDATE entries SET terms = '[3]' WHERE event = 'subscribe'",
+        "UPDATE entries SET terms = '{}' WHERE event = 'subscribe'",
+        "UPDATE entries SET terms = NULL WHERE event = 'limit'",
+        "UPDATE entries SET cost = '1/100,0/1' WHERE event = 'subscribe'",
     ],
 )
 def test_a_history_that_does_not_add_up_refuses_even_under_a_right_seal(

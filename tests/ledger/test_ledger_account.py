@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from dpdistinct import ParameterError
+from dpdistinct import ParameterError, Release
 from dpdistinct.cli import main as cli
 from dpdistinct.ledger import input as ledger_input
 from dpdistinct.ledger.account import BudgetError, Cost, Ledger, LedgerError, RequestError, Stored
@@ -39,11 +39,11 @@ QUESTION = {"element": ["url"], "person": ["user_id"], "epsilon": "0.1"}
 JANUARY, FEBRUARY = "visits in January", "visits in February"
 
 
-def drawn(**fields: Any) -> Fields:
+def drawn(_bound: int | None = None, **fields: Any) -> Fields:
     return Fields("release", draw().to_dict() | fields)
 
 
-def never() -> Fields:
+def never(_bound: int | None = None) -> Fields:
     pytest.fail("the data was read")
 
 
@@ -54,11 +54,11 @@ def nested(depth: int) -> dict[str, Any]:
     return found
 
 
-def fail() -> Fields:
+def fail(_bound: int | None = None) -> Fields:
     raise InterruptedError
 
 
-def ask(ledger: Ledger, compute: Callable[[], Fields] = drawn, **options: Any) -> Stored:
+def ask(ledger: Ledger, compute: Callable[..., Fields] = drawn, **options: Any) -> Stored:
     request = {"dataset": "visits", "question": QUESTION, "input": JANUARY, "cost": COST, "compute": compute}
     return ledger.pay(**request | options)
 
@@ -192,7 +192,7 @@ def test_a_request_without_an_answer_may_be_answered_for_another_input(ledger: L
     assert ledger.show()[0].spent == COST
 
 
-def waiting_beside(ledger: Ledger, compute: Callable[[], Fields], **options: Any) -> Future[Stored]:
+def waiting_beside(ledger: Ledger, compute: Callable[..., Fields], **options: Any) -> Future[Stored]:
     """Another thread asks, and waits for this one already."""
     waits, asked = threading.Event(), Future[Stored]()
     watch = logging.Handler()
@@ -410,9 +410,9 @@ def test_the_first_answer_of_a_series_gives_it_its_bound(ledger: Ledger) -> None
     with pytest.raises(InterruptedError):
         ask(ledger, fail, series="monthly", request_id="failed")
     assert ledger.series("visits", "monthly") is None
-    ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="first")
-    ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="second")
-    ask(ledger, lambda: drawn(bound=5), series="weekly")
+    ask(ledger, lambda bound: drawn(bound=17), series="monthly", request_id="first")
+    ask(ledger, lambda bound: drawn(bound=17), series="monthly", request_id="second")
+    ask(ledger, lambda bound: drawn(bound=5), series="weekly")
     ask(ledger, lambda: drawn(bound=6))
     assert [ledger.series("visits", name) for name in ("monthly", "weekly", "daily")] == [17, 5, None]
     with pytest.raises(LedgerError, match="no data set 'trips'"):
@@ -420,13 +420,13 @@ def test_the_first_answer_of_a_series_gives_it_its_bound(ledger: Ledger) -> None
 
 
 def test_every_later_answer_of_a_series_has_its_bound(ledger: Ledger) -> None:
-    ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="first")
+    ask(ledger, lambda bound: drawn(bound=17), series="monthly", request_id="first")
     with pytest.raises(LedgerError, match="compute must use the bound of the series; nothing was published"):
-        ask(ledger, lambda: drawn(bound=18), series="monthly", request_id="second")
+        ask(ledger, lambda bound: drawn(bound=18), series="monthly", request_id="second")
     for bound in (None, 0, 2.5, True, "17", 2**63):
         with pytest.raises(LedgerError, match="must have a bound"):
-            ask(ledger, lambda bound=bound: drawn(bound=bound), series="monthly", request_id="second")
-    assert not ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="second").stored
+            ask(ledger, lambda _, bound=bound: drawn(bound=bound), series="monthly", request_id="second")
+    assert not ask(ledger, lambda bound: drawn(bound=17), series="monthly", request_id="second").stored
     assert ledger.show()[0].spent == Cost("0.2")
 
 
@@ -435,15 +435,14 @@ def test_who_is_first_in_a_series_is_settled_before_anybody_draws(ledger: Ledger
     computed: list[tuple[str, int | None]] = []
     beside: list[Future[Stored]] = []
 
-    def compute(name: str) -> Fields:
-        bound = ledger.series("visits", "monthly")
+    def compute(name: str, bound: int | None) -> Fields:
         computed.append((name, bound))
         if name == "first":
             other = {"series": "monthly", "request_id": "second"}
-            beside.append(waiting_beside(ledger, lambda: compute("second"), **other))
+            beside.append(waiting_beside(ledger, lambda bound: compute("second", bound), **other))
         return drawn(bound=bound or 18)
 
-    first = ask(ledger, lambda: compute("first"), series="monthly", request_id="first")
+    first = ask(ledger, lambda bound: compute("first", bound), series="monthly", request_id="first")
     assert [first.answer["bound"], beside[0].result().answer["bound"]] == [18, 18]
     assert computed == [("first", None), ("second", 18)]
     assert ledger.show()[0].spent == Cost("0.2")
@@ -456,13 +455,12 @@ def test_a_draw_from_before_a_series_began_is_forgotten_even_if_it_has_its_bound
     # There are two such draws at once only if somebody removes the file of a claim.
     computed = []
 
-    def compute() -> Fields:
-        begun = ledger.series("visits", "monthly")
+    def compute(begun: int | None) -> Fields:
         computed.append(begun)
         if begun is None:
             (file,) = path.parent.glob("budget.db-claim-*")
             file.unlink()
-            ask(ledger, lambda: drawn(bound=17), series="monthly", request_id="faster")
+            ask(ledger, lambda bound: drawn(bound=17), series="monthly", request_id="faster")
         return drawn(bound=17)
 
     ask(ledger, compute, series="monthly", request_id="slower")
@@ -599,6 +597,7 @@ def test_the_commands_keep_the_account(run: Run, path: Path) -> None:
     assert account == {
         **{"dataset": "visits", "requests": 1, "closed": False, "budget": "5/2", "spent": "1/10"},
         **{"left": "12/5", "budget_delta": "1/1000000", "spent_delta": "0", "left_delta": "1/1000000"},
+        **{"largest_epsilon": None, "trust_sql": True, "subscriptions": []},
     }
 
 
@@ -614,21 +613,25 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     lines = [
         re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d  ", "", line) for line in run("history", "visits").splitlines()
     ]
-    question = 'element=["url"], epsilon=0.1, person=["user_id"]'
+    words = "How many distinct url are there? Protected: user_id. epsilon=0.1."
+    published = Release(**ledger.requests("visits")[0].answer).sentence()
     assert lines == [
-        "ann  create  epsilon 1",
-        "bob  request  '2024-01'  epsilon 0.1  answered  on visits, new.csv (2024-01-31 10:22:00)  "
-        + question,
-        f'="c"  request  epsilon 1/3  NOT ANSWERED  series monthly  {question}',
-        "ann  close",
-        "ann  reopen",
+        "ann  a budget of epsilon 1",
+        "bob  a request for epsilon 0.1  '2024-01'  on visits, new.csv (2024-01-31 10:22:00)  "
+        f"{words}  {published.partition('. ')[0]}.",
+        f'="c"  a request for epsilon 1/3  series monthly  {words}  NOT ANSWERED',
+        "ann  closed",
+        "ann  opened again",
     ]
     rows = json.loads(run("history", "visits", "--json"))
     assert [row["event"] for row in rows] == ["create", "request", "request", "close", "reopen"]
     assert rows[1] == {
-        **{"time": rows[1]["time"], "who": "bob", "event": "request", "epsilon": "0.1", "delta": "0"},
-        **{"request_id": "2024-01", "answered": True, "series": None},
-        **{"input": {"files": [file]}, "question": QUESTION, "neighbours": None},
+        **{"time": rows[1]["time"], "dataset": "visits", "who": "bob", "event": "request"},
+        **{"epsilon": "0.1", "delta": "0", "subscription": None, "place": None, "terms": None},
+        **{"request_id": "2024-01", "answered": True, "answer_time": rows[1]["answer_time"], "series": None},
+        **{"data": "visits, new.csv (2024-01-31 10:22:00)", "input": {"files": [file]}},
+        **{"question": QUESTION, "question_in_words": words, "neighbours": None},
+        **{"answer": ledger.requests("visits")[0].answer, "sentence": published},
     }
     table = list(csv.DictReader(io.StringIO(run("history", "visits", "--csv"))))
     assert [list(row) for row in table] == 5 * [list(rows[0])]
@@ -638,7 +641,10 @@ def test_the_history_is_printed_for_people_and_for_programs(run: Run, path: Path
     for number, (question, neighbours) in enumerate(
         (
             ({"mechanism": "tent"}, "add or remove"),
-            ({"mechanism": "joint"}, "add, remove or change"),
+            (
+                {"mechanism": "joint", "group_by": ["day"], "neighbours": "add, remove or change"},
+                "add, remove or change",
+            ),
             ({"mechanism": "sharp", "group_by": ["day"]}, "add or remove"),
             ({"mechanism": "somebody's own"}, None),
         )

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpdistinct.advice.plan import plan_groups
+from dpdistinct.advice.plan import chosen_margin, plan_groups
+from dpdistinct.mechanisms.by_group import margin_of_group
+from dpdistinct.mechanisms.joint import JOINT_SHARE
 from dpdistinct.mechanisms.margins import (
-    epsilon_for_group,
     group_margin,
     largest_delta,
+    least_epsilon,
+    single_margin,
     threshold,
     total_margin,
 )
 from dpdistinct.mechanisms.noise import noise_scale
+from dpdistinct.question.parameters import Aim
 
 BETA = Fraction(1, 20)
 epsilons = st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=1000)
@@ -91,9 +97,41 @@ def test_a_total_has_a_margin_at_any_scale(bound: int, epsilon: Fraction, groups
 
 
 def test_the_epsilon_of_a_group_is_the_least_with_a_margin_below_its_size() -> None:
-    found = epsilon_for_group(size=25, bound=3, beta=BETA, groups=12)
-    assert found is not None
-    for epsilon, enough in ((found, True), (found - Fraction(1, 1000), False)):
-        margin = group_margin(bound=3, epsilon=Fraction(4, 5) * epsilon, beta=BETA, groups=12)
-        assert (margin < 25) == enough
-    assert epsilon_for_group(size=1, bound=2**31, beta=BETA, groups=12) is None
+    asked: dict[str, Any] = {"beta": BETA, "groups": 12}
+    for mechanism in ("sharp", "joint", "fixed"):
+        margin = partial(margin_of_group, mechanism=mechanism, aim="estimate", max_bound=2**31, **asked)
+        found = least_epsilon(lambda epsilon: margin(bound=3, epsilon=epsilon), size=25)  # noqa: B023
+        assert found is not None
+        for epsilon, enough in ((found, True), (found - Fraction(1, 1000), False)):
+            assert (margin(bound=3, epsilon=epsilon) < 25) == enough
+        assert least_epsilon(lambda epsilon: margin(bound=2**31, epsilon=epsilon), size=1) is None  # noqa: B023
+
+
+def test_the_margin_of_a_group_counted_alone_is_that_of_joint() -> None:
+    """At all of epsilon and a part of beta; also where that is smaller than any beta that one may ask for."""
+    found = single_margin(aim="lower_bound", bound=10, epsilon=Fraction(1), beta=BETA, groups=12)
+    assert found == chosen_margin(epsilon=Fraction(1), beta=Fraction(9, 10) * BETA / 12, bound=10)
+    one = single_margin(aim="lower_bound", bound=10, epsilon=Fraction(1), beta=BETA, groups=1)
+    assert one == chosen_margin(epsilon=Fraction(1), beta=BETA, bound=10)
+    for aim in get_args(Aim):
+        smallest = {"beta": Fraction(1, 10**12), "groups": 2**20}
+        assert 40 < single_margin(aim=aim, bound=1, epsilon=Fraction(1), **smallest) < 50
+
+
+@given(st.floats(-40, 40))
+@settings(max_examples=30)
+def test_no_noise_of_joint_is_wider_than_the_laplace_noise_of_what_the_choice_leaves(odds: float) -> None:
+    """Claim G7: E cosh(t n) given the choice, in units of the scale, for every t that Chernoff may take."""
+    share, steps = float(JOINT_SHARE), 400  # coarser steps than those of a release
+    n = np.arange(0, 60 * steps)
+    tail = (1 + np.exp(odds)) / (np.exp(n / steps) + np.exp(odds + (1 - share) * n / steps))
+    law = tail - np.append(tail[1:], 0)
+    for t in np.linspace(0.01, 0.99, 9) * (1 - share):
+        moment = (law * (np.exp(t * n / steps) + np.exp(-t * (n + 1) / steps)) / 2).sum()
+        assert moment <= 1 / (1 - (t / (1 - share)) ** 2) * (1 + 1e-9)
+
+
+def test_chernoff_of_noise_that_is_not_whole_is_a_little_larger() -> None:
+    for scale in (1.0, 10.0, 400.0):
+        fine, whole = (total_margin(scales=((scale, 9),), beta=BETA, whole=w) for w in (False, True))
+        assert whole <= fine <= whole + 2 + whole // 20

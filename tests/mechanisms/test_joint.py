@@ -34,7 +34,6 @@ from dpdistinct.mechanisms.joint import (
     full_grid,
     joint_counted,
     joint_grid,
-    joint_head_start,
     joint_rule,
     kappa,
 )
@@ -333,8 +332,8 @@ KINDS = ["crowd", "two crowds", "tail", "few"]
 
 def adversarial(kind: str, size: int, law: Parameters, offset: int, sampler: type[Branch] = Branch) -> float:
     """The worst log-ratio over rises and pairs of them, over epsilon."""
-    rule = joint_rule(law.aim, law.epsilon, law.max_bound or MAX_BOUND, offset)
-    bounds = sorted({*rule.bounds, *rule.counted})
+    rule = joint_rule(law.epsilon, law.max_bound or MAX_BOUND, offset)
+    bounds = sorted({*rule.bounds, *joint_counted(law.aim, rule.bounds)})
     base = np.array([loads_curve(loads_of(kind, size)).at(b) for b in bounds])
     rises = tame_rises(bounds)
     for rise in rises.values():
@@ -429,7 +428,7 @@ def test_independent_draws_of_both_at_full_epsilon_are_caught() -> None:
     bounds = joint_grid(120, 0)
     base = np.array([loads_curve(loads_of("two crowds", 24)).at(b) for b in bounds])
     worst = 0.0
-    rule = joint_rule("lower_bound", law.epsilon, 120, 0)
+    rule = joint_rule(law.epsilon, 120, 0)
     found = []
     for rise in tame_rises(bounds).values():
         counts = (base + rise).tolist()
@@ -482,15 +481,6 @@ def test_every_grid_starts_at_one_and_keeps_its_distances(max_bound: int, offset
     assert all(a <= b <= after for a, b, after in zip(grid, counted, grid[1:], strict=False))
 
 
-def test_head_starts_of_joint_fall_with_the_distance_and_end_at_the_reach() -> None:
-    cost = 1000 * RESOLUTION
-    starts = [joint_head_start(cost, 30, m) for m in (30, 31, 45, 90, 179, 180, 10**9)]
-    assert starts[0] == 500 * RESOLUTION
-    assert all(a > b for a, b in pairwise(starts[:6]))
-    assert starts[5:] == [0, 0]
-    assert joint_head_start(cost, 7, 20) == joint_head_start(cost, 20, 7)
-
-
 # The whole mechanism.
 
 
@@ -532,8 +522,8 @@ def test_the_estimate_is_closer_with_its_aim_on_a_heavy_tail(epsilon: str) -> No
         found = []
         for offset in range(OFFSETS):
             law = parameters("joint", "matching", epsilon, None, aim)
-            rule = joint_rule(law.aim, law.epsilon, MAX_BOUND, offset)
+            counted = joint_counted(aim, joint_grid(MAX_BOUND, offset))
             weights = np.exp(branches(curve, law, Branch, offset)[0].selection)  # type: ignore[arg-type]
-            found.append(sum(p * (truth - curve.at(b)) for p, b in zip(weights, rule.counted, strict=True)))
+            found.append(sum(p * (truth - curve.at(b)) for p, b in zip(weights, counted, strict=True)))
         behind[aim] = float(np.mean(found))
     assert behind["estimate"] < 0.9 * behind["lower_bound"]

@@ -94,7 +94,7 @@ def test_the_callers_decimal_context_changes_nothing(name: str) -> None:
         rule = sharp_rule.__wrapped__(Fraction(2, 5), 1000)
         tail = HidingTail([5, -70], scale=Fraction(9), rate=Fraction(1, 7)).bounds(11, 40)
         full_grid.cache_clear()
-        public = [joint_rule.__wrapped__("lower_bound", Fraction(1), 10**6, 3).prior, tail]
+        public = [joint_rule.__wrapped__(Fraction(1), 10**6, 3).prior, tail]
         public.append(kappa.__wrapped__("estimate", Fraction(1, 30)))
         public.append(total_margin.__wrapped__(scales=((100.0, 1000), (7.5, 3)), beta=Fraction(1, 200)))
         public.append(threshold.__wrapped__(bound=7, epsilon=Fraction(4, 5), delta=Fraction(1, 10**6)))

@@ -2,23 +2,28 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpdistinct import Curve
 from dpdistinct.graph.hull import upper_hull
-from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores, paper_scores, qualities
-from dpdistinct.mechanisms.single import sharp_head_start
+from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores, make_rule, paper_scores, qualities
 
 K = RESOLUTION
 
 
 def lead(quality: list[int], bounds: list[int], cost: int = 0) -> list[int]:
     """lead_scores with the head starts that "sharp" gives at this cost; none at cost 0."""
-    starts = [[sharp_head_start(cost, l, m) for m in bounds] for l in bounds]
-    return lead_scores(quality, bounds, np.array(starts, dtype=object))
+    return lead_scores(quality, bounds, head_starts(bounds, Fraction(7, 10) * cost, Fraction(6)))
+
+
+def head_starts(bounds: list[int], top: Fraction, reach: Fraction) -> Any:
+    one = Fraction(1)
+    return make_rule(bounds, choice=one, cost=0, head_start=top, reach=reach, prior=one).head_starts
 
 
 def naive_scores(quality: list[int], bounds: list[int], width, *, itself: bool) -> list[int]:  # type: ignore[no-untyped-def]
@@ -136,10 +141,11 @@ def test_the_fewest_left_is_its_definition(steps: dict[int, int], concave: bool)
     assert curve.fewest_left(449).tolist() == expected
 
 
-def test_head_starts_fall_with_the_distance_and_end_at_the_reach() -> None:
-    cost = 1000 * K
-    starts = [sharp_head_start(cost, 30, m) for m in (30, 31, 45, 90, 179, 180, 10**9)]
-    assert starts[0] == 700 * K
-    assert all(a > b for a, b in pairwise(starts[:6]))
-    assert starts[5:] == [0, 0]
-    assert sharp_head_start(cost, 7, 20) == sharp_head_start(cost, 20, 7)
+@pytest.mark.parametrize("reach", [Fraction(6), Fraction(5, 2)])
+def test_head_starts_fall_with_the_distance_and_end_at_the_reach(reach: Fraction) -> None:
+    bounds = [30, 31, 45, int(30 * reach) - 1, int(30 * reach), 10**9]
+    starts = head_starts(bounds, Fraction(1401 * K, 2), reach)
+    assert (starts == starts.T).all()
+    assert starts[0, 0] == 1401 * K // 2
+    assert all(a > b for a, b in pairwise(starts[0, :5]))
+    assert starts[0, 4:].tolist() == [0, 0]

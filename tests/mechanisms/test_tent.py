@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, chisquare
 
+from certificates import certificate
 from dpdistinct import Curve, greedy_curve, matching_curve
 from dpdistinct.mechanisms import inversion
 from dpdistinct.mechanisms.inversion import draw_from
@@ -411,14 +409,7 @@ def test_far_thresholds_are_rounded_down() -> None:
 
 @pytest.fixture(scope="module")
 def certify() -> Any:
-    path = Path(__file__).parents[2] / "docs" / "proofs" / "certify_tent.py"
-    spec = importlib.util.spec_from_file_location("certify_tent", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return certificate("certify_tent")
 
 
 def test_the_inequalities_of_the_proof_hold_in_all_boxes(certify: Any) -> None:
@@ -471,9 +462,9 @@ def test_the_mechanism_reads_the_curve_at_its_chain_and_nowhere_else() -> None:
         def __init__(self) -> None:
             self.asked: list[int] = []
 
-        def at(self, bound: int) -> int:
-            self.asked.append(bound)
-            return 10 * bound
+        def at_all(self, bounds: Sequence[int]) -> list[int]:
+            self.asked += bounds
+            return [10 * bound for bound in bounds]
 
     class Recorded(ExactSampler):
         def tent(self, counts: Any, bounds: Any, **law: Any) -> int:

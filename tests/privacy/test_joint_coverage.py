@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from certificates import certificate
 from dpdistinct import Curve
 from dpdistinct.mechanisms.joint import (
     COVERAGE,
@@ -25,14 +23,15 @@ from dpdistinct.mechanisms.joint import (
     OFFSETS,
     STEPS,
     full_grid,
+    joint_counted,
+    joint_grid,
     joint_margin,
-    joint_rule,
     kappa,
 )
 from dpdistinct.mechanisms.noise import OpenDPSampler
 from dpdistinct.mechanisms.single import run_mechanism
 from dpdistinct.question.parameters import MAX_BOUND, Parameters
-from exact import Branch, branches, loads_curve, parameters
+from exact import WORST_OF_JOINT, Branch, branches, loads_curve, parameters
 
 FLAKE = 1e-7
 AIMS = ["lower_bound", "estimate"]
@@ -44,13 +43,20 @@ def test_the_factors_grow_and_every_beta_has_a_margin(aim: Any) -> None:
     assert table == sorted(table)
     assert all(a[1] <= b[1] for a, b in pairwise(table))
     previous = Fraction(0)
-    for beta in (Fraction(499, 1000), *(Fraction(1, 2) ** k for k in range(2, 40)), Fraction(1, 10**12)):
+    for beta in (Fraction(499, 1000), *(Fraction(1, 2) ** k for k in range(2, 61))):
         found = kappa(aim, beta)
         assert found > previous
         previous = found
-        factor = next(factor for reach, factor in table if found <= reach)
+        factor = next((factor for reach, factor in table if found <= reach), 38)
         assert float(factor) * math.exp(-float(found)) / 2 <= float(beta) * (1 + 1e-12)
         assert joint_margin(aim, Fraction(1), beta) >= found * STEPS
+
+
+def test_every_grid_has_the_same_number_of_candidates() -> None:
+    """The factor of a beta beyond the table."""
+    assert {len(joint_grid(MAX_BOUND, offset)) for offset in range(OFFSETS)} == {38}
+    for top in (1, 2, 7, 100, 12345, 2**30, 2**31 - 1):
+        assert max(len(joint_grid(top, offset)) for offset in range(OFFSETS)) <= 38
 
 
 def test_the_margin_is_the_one_of_the_table() -> None:
@@ -61,22 +67,11 @@ def test_the_margin_is_the_one_of_the_table() -> None:
     ]
 
 
-def certificate_module() -> Any:
-    path = Path(__file__).parents[2] / "docs" / "proofs" / "certify_joint.py"
-    spec = importlib.util.spec_from_file_location("certify_joint", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("aim", AIMS)
 def test_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
     # Some factors around a few candidates; the long form does all of them.
     places = certify.surroundings()
-    for kappa_, factor in COVERAGE[aim][6::15]:
+    for kappa_, factor in COVERAGE[aim][6::30]:
         certificate = certify.Certificate(float(JOINT_STRETCH[aim]), float(kappa_))
         assert all(certificate.holds(at, float(factor)) for at in (places[0], places[3], places[-1]))
         assert not certificate.holds(places[-1], 0.98 * certificate.value(places[-1]))  # it can fail
@@ -106,7 +101,7 @@ def test_the_one_certificate_of_all_large_bounds_has_room_for_each_of_them(certi
 
 @pytest.fixture(scope="module")
 def certify() -> Any:
-    return certificate_module()
+    return certificate("certify_joint")
 
 
 BETAS = [Fraction(beta) for beta in ("0.01", "0.05", "0.1", "0.000001", "0.4")]
@@ -116,9 +111,9 @@ def overshoots(curve: Curve, truth: int, law: Parameters, margins: list[int]) ->
     """P(lower bound > truth) for each margin, exact, of the worst grid."""
     worst = np.zeros(len(margins))
     for offset in range(OFFSETS):
-        rule = joint_rule(law.aim, law.epsilon, law.max_bound or MAX_BOUND, offset)
+        counted = joint_counted(law.aim, joint_grid(law.max_bound or MAX_BOUND, offset))
         total = np.zeros(len(margins))
-        for branch, bound in zip(branches(curve, law, Branch, offset), rule.counted, strict=True):
+        for branch, bound in zip(branches(curve, law, Branch, offset), counted, strict=True):
             assert branch.hidden is not None
             # lower_bound > truth if and only if z - margin >= truth * STEPS / bound.
             behind = -(-truth * STEPS // bound) - branch.hidden.value
@@ -218,30 +213,23 @@ def test_twenty_thousand_releases_exceed_the_truth_as_seldom_as_promised(table: 
     check_coverage(TABLES[table], "1", 20_000)
 
 
-# Near the worst of the certificate: the smallest bound that keeps everything is the best, the one
-# below is as good, and no other comes close.
-WORST = Curve(np.array([0, 2, 4, 7]), np.array([0, 2910, 2970, 3000]))
-
-
 def test_the_margin_holds_on_the_worst_curve_and_needs_its_factor() -> None:
     law, betas = parameters("joint", "matching", "1", None), np.array(BETAS[:3], dtype=float)
-    found = overshoots(WORST, 3000, law, margins_of(law)[:3])
+    found = overshoots(WORST_OF_JOINT["lower_bound"], 3000, law, margins_of(law)[:3])
     assert (found <= betas).all()
     assert (found > 0.6 * betas).all()
     # Noise and choice are not independent, so ln(1 / 2 beta) would be too little.
-    assert overshoots(WORST, 3000, law, [math.ceil(STEPS * math.log(50))])[0] > 1.2 * 0.01
-
-
-# For a count with a larger bound than the one chosen: bounds 7 and 12 are about as good, and what is
-# lost with 7 lies just above it, so that the count with 9 has nothing behind it.
-WORST_STRETCHED = Curve(np.array([0, 4, 7, 9]), np.array([0, 1000, 3000, 3060]))
+    assert (
+        overshoots(WORST_OF_JOINT["lower_bound"], 3000, law, [math.ceil(STEPS * math.log(50))])[0]
+        > 1.2 * 0.01
+    )
 
 
 def test_the_stretched_count_holds_on_its_worst_curve_and_needs_its_own_factors() -> None:
     law, betas = parameters("joint", "matching", "1", None, "estimate"), np.array(BETAS[:3], dtype=float)
-    found = overshoots(WORST_STRETCHED, 3060, law, margins_of(law)[:3])
+    found = overshoots(WORST_OF_JOINT["estimate"], 3060, law, margins_of(law)[:3])
     assert (found <= betas).all()
     assert (found > 0.8 * betas).all()
     # The margins of a count with the chosen bound would be too little.
     others = [joint_margin("lower_bound", law.epsilon, beta) for beta in BETAS[:3]]
-    assert (overshoots(WORST_STRETCHED, 3060, law, others) > 1.3 * betas).all()
+    assert (overshoots(WORST_OF_JOINT["estimate"], 3060, law, others) > 1.3 * betas).all()

@@ -30,9 +30,12 @@ SAID_ONCE: dict[str, Any] = {
     "comment": "#",
     "header": False,
     "quotes": False,
+    "trim": True,
+    "date_format": "%d.%m.%Y",
     "ledger": "budget.db",
     "dataset": "visits",
     "data_name": "2024-01",
+    "subscription": "daily",
     "engine": "spark",
     "memory_limit": "1GB",
     "temp_directory": ".",
@@ -75,12 +78,13 @@ def test_one_call_takes_nothing_that_is_not_declared_and_at_most_sixteen(
 def test_what_is_said_once_arrives_in_the_values_of_the_table() -> None:
     plain = table("visits.csv", person="a")
     for name, value in SAID_ONCE.items():
-        needed = {"ledger": "budget.db", "dataset": "visits"} if name in ("dataset", "data_name") else {}
+        paid = name in ("dataset", "data_name", "subscription")
+        needed = {"ledger": "budget.db", "dataset": "visits"} if paid else {}
         needed |= {"dataset": "visits"} if name == "ledger" else {}
         said = table("visits.csv", person="a", **needed | {name: value})
         kept = vars(said.reading) | vars(said.machine) | vars(said.payment)
         assert kept[name] != (vars(plain.reading) | vars(plain.machine) | vars(plain.payment))[name], name
-    assert set(SAID_ONCE) == names(table) - {"person", "sql"}
+    assert set(SAID_ONCE) == names(table) - {"person", "sql", "trust_sql", "table"}
 
 
 def test_what_is_asked_arrives_in_the_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,12 +47,14 @@ def test_ranges_of_dates() -> None:
     assert labels("2024-02-28..2024-03-01", every="day") == ["2024-02-28", "2024-02-29", "2024-03-01"]
     assert labels("2020-W52..2021-W01", every="week") == ["2020-W52", "2020-W53", "2021-W01"]
     assert labels("1999..2001", every="year") == ["1999", "2000", "2001"]
+    assert labels("1999-Q3..2000-Q2", every="quarter") == ["1999-Q3", "1999-Q4", "2000-Q1", "2000-Q2"]
     assert labels("9999-12-30..9999-12-31", every="day") == ["9999-12-30", "9999-12-31"]
     assert labels("9998..9999", every="year")[-1] == "9999"
+    assert labels("9999-Q1..9999-Q4", every="quarter")[-1] == "9999-Q4"
     assert len(labels("2000-01..2099-12", every="month")) == 1200
 
 
-@pytest.mark.parametrize("every", ["day", "week", "month", "year"])
+@pytest.mark.parametrize("every", ["day", "week", "month", "quarter", "year"])
 def test_every_day_of_a_range_has_a_label_of_the_range_and_no_label_is_idle(every: Any) -> None:
     first, last = dt.date(2019, 12, 30), dt.date(2025, 1, 5)
     days = [first + dt.timedelta(days=n) for n in range((last - first).days + 1)]
@@ -134,6 +136,7 @@ def test_what_comes_from_a_table_is_refused_with_the_reason_and_an_example(group
         ("2024-13..2024-14", {"every": "month"}),
         ("2023-W53..2024-W01", {"every": "week"}),
         ("0999..1001", {"every": "year"}),
+        ("2024-Q1..2024-Q5", {"every": "quarter"}),
         (["2024-02-30"], {"every": "day"}),
         (["4711"], {"every": "month"}),
         ({"other": ["4711"]}, {}),
@@ -176,6 +179,10 @@ def test_lists_that_do_not_fit_several_columns_are_refused(groups: Any, options:
         ("'2024-09'", "year", None),
         ("'2024-13'", "month", None),
         ("'2024'", "year", "2024"),
+        ("'2024-Q3'", "quarter", "2024-Q3"),
+        ("'2024-Q5'", "quarter", None),
+        ("'2024-09-30 23:59'", "quarter", "2024-Q3"),
+        ("DATE '2024-10-01'", "quarter", "2024-Q4"),
         ("'2024-W38'", "week", "2024-W38"),
         ("'2024-W54'", "week", None),
     ],
@@ -192,7 +199,7 @@ def test_weeks_have_labels_only() -> None:
 
 
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"])
-@pytest.mark.parametrize("every", ["day", "month", "year"])
+@pytest.mark.parametrize("every", ["day", "month", "quarter", "year"])
 def test_a_date_has_the_first_day_of_a_listed_period_if_and_only_if_it_has_its_label(
     kind: str, every: Any
 ) -> None:
@@ -206,7 +213,11 @@ def test_a_date_has_the_first_day_of_a_listed_period_if_and_only_if_it_has_its_l
         "1500-03-15 (BC)",
     ]
     odd += ["290000-01-01", "0001-01-01", "4000-02-28 (BC)"]
-    odd += ["2024-02-30", "x", "", "2024-03", "2024", "2024-13", "2024-W10"] if kind == "VARCHAR" else []
+    odd += (
+        ["2024-02-30", "x", "", "2024-03", "2024", "2024-13", "2024-W10", "2024-Q2", "2024-Q0"]
+        if kind == "VARCHAR"
+        else []
+    )
     odd += [] if kind == "DATE" else ["999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999"]
     values = ", ".join(f"('{text}'::{kind})" for text in odd)
     some = f"SELECT ('0900-01-01'::DATE + (i * 97)::INTEGER)::{kind} FROM range(36_000) t(i)"

@@ -155,7 +155,7 @@ def test_a_request_id_stands_for_one_question(
     assert by_python(request_id="2024-01", sql=sql.lower().replace("*", "  *\n")) == first
     for options, differs in (
         ({"sql": sql, "epsilon": "0.5"}, "another epsilon;"),
-        ({"sql": sql + " LIMIT 3"}, "another sql;"),
+        ({"sql": sql + " AND land = 'DE'"}, "another sql;"),
         ({"sql": sql, "element": "land", "beta": "0.1"}, "another beta and another element;"),
         ({"sql": sql, "series": "monthly"}, "another series;"),
         ({"sql": sql, "group_by": "land", "groups": ["DE"]}, "another .*group_by and another groups"),
@@ -271,6 +271,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "another series": {"series": "weekly"},
     "another name of the data": {"data_name": "x", "request_id": "named"},
     "groups": {"group_by": "land", "groups": ["DE", "FR"]},
+    "groups for the estimate": {"group_by": "land", "groups": ["DE", "FR"], "aim": "estimate"},
     "groups in another order": {"group_by": "land", "groups": ["FR", "DE"]},
     "fewer groups": {"group_by": "land", "groups": ["DE"]},
     "groups of a column": {"element": ["URL", "land"], "group_by": "land", "groups": ["DE", "FR"]},
@@ -461,17 +462,3 @@ def test_a_series_with_other_columns_or_another_method_is_refused(folder: Path) 
         assert by_python(series=name, method="greedy").mechanism == "joint"
     assert by_python(series="monthly", request_id="2").mechanism == "fixed"
     assert asked() == 5
-
-
-def test_a_name_that_has_begun_two_series_goes_on_with_both(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    by_python(series="monthly", request_id="1")
-    with monkeypatch.context() as before:  # as ledgers have it that are older than the refusal
-        before.setattr(asking, "_refuse_other_series", lambda *asked: None)
-        by_python(series="monthly", request_id="1 greedy", method="greedy")
-    for method in ("matching", "greedy"):
-        asked_again = by_python(series="monthly", request_id=f"2 {method}", method=method)
-        assert asked_again.mechanism == "fixed"
-    with pytest.raises(RequestError, match="began with another method"):
-        by_python(series="monthly", request_id="3", method="sampling")

@@ -145,9 +145,12 @@ def test_marks_at_the_beginning_of_a_row_do_not_count(seed: int) -> None:
     ]
     settings: dict[str, Any] = {"delimiter": delimiter, "comment": rng.choice([b"", b"#"]), "marks": True}
     settings |= {"row_end": b"\r\n", "longest_row": rng.choice([12, 1000])}
-    rows = [between.join(rng.choices(words, k=rng.choice([1, 2, 3]))) for _ in range(rng.choice([1, 4, 9]))]
-    expected = [read_csv(row + b"\n", **settings) for row in rows]
-    marked = [MARK * rng.choice([0, 1, 1, 2, 7]) + row + rng.choice([b"\n", b"\r\n"]) for row in rows]
+    rows = [
+        between.join(rng.choices(words, k=rng.choice([1, 2, 3]))) + rng.choice([b"\n", b"\r\n"])
+        for _ in range(rng.choice([1, 4, 9]))
+    ]
+    expected = [read_csv(row, **settings) for row in rows]
+    marked = [MARK * rng.choice([0, 1, 1, 2, 7]) + row for row in rows]
     for block in (1, 2, 3, 4, 5, 9, 1000):
         found = read_csv(b"".join(marked), block=block, threads=rng.choice([1, 3]), **settings)
         assert found == [row for some in expected for row in some]

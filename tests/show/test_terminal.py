@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from dpdistinct.grouped_release import GroupRow
+from dpdistinct.answers.release import GroupRow
 from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.show.terminal import wrapped
 from dpdistinct.wording import over_lines
@@ -91,3 +92,39 @@ def test_a_command_to_copy_is_not_broken_in_two() -> None:
     text = f"Some words before it that wrap.\n\nTo count:\n  {command}\n"
     assert f"  {command}\n" in wrapped(text, 20)
     assert wrapped(text, 20).startswith("Some words before it\nthat wrap.\n")
+
+
+def on_a_terminal(path: Path, **environment: str) -> str:
+    """What a count shows on a terminal."""
+    ours, theirs = pty.openpty()
+    rows = "\n".join(f"u{i % 500},p{i}" for i in range(5000))
+    (path / "visits.csv").write_text(f"who,page\n{rows}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "dpdistinct",
+        "count",
+        "visits.csv",
+        "--person",
+        "who",
+        "--element",
+        "page",
+    ]
+    given = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    given |= {"COLUMNS": "60", "TERM": "xterm"} | environment
+    subprocess.run(command, stdout=theirs, env=given, check=True, cwd=path)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode().replace("\r\n", "\n")
+    os.close(ours)
+    return shown
+
+
+def test_the_number_stands_alone_on_the_first_line_in_colour_where_there_is_one(tmp_path: Path) -> None:
+    shown = on_a_terminal(tmp_path)
+    number, *lines = shown.rstrip("\n").split("\n")
+    assert re.fullmatch("\x1b\\[36m\x1b\\[1m[\\d,]+\x1b\\[0m", number)
+    assert lines[0] == "or more distinct values of page, with 95% confidence."
+    assert lines[1].startswith("Noisy count: ")
+    assert max(map(len, lines)) <= 60
+    for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert re.match(r"[\d,]+\nor more distinct values of page", on_a_terminal(tmp_path, **plain))

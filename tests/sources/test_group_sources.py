@@ -26,7 +26,7 @@ from dpdistinct.cli import main as cli
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.graph.reading import read_groups
 from dpdistinct.mechanisms.by_group import GroupParameters
-from dpdistinct.question.group_lists import PERIODS
+from dpdistinct.question.group_lists import label_of
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 
@@ -134,7 +134,7 @@ def test_sites_by_country_and_month_in_one_command(kind: str, tmp_path: Path) ->
 
 
 def curve_of(source: Any, how: dict[str, Any], machine: Any = None) -> Any:
-    numbers: dict[str, Any] = {"epsilon": 1, "beta": 0.05, "mechanism": "sharp", "max_bound": 40}
+    numbers: dict[str, Any] = {"epsilon": 1, "beta": 0.05, "max_bound": 40}
     question = Question(**SIDES, **how, method="greedy", **numbers)
     parameters = parameters_of(question)
     assert isinstance(parameters, GroupParameters)
@@ -196,11 +196,12 @@ def test_dates_and_timestamps_have_the_same_periods(tmp_path: Path) -> None:
         ("day", "2024-01-01..2024-01-31"),
         ("week", "2024-W01..2024-W09"),
         ("month", "2024-01..2024-03"),
+        ("quarter", "2023-Q4..2024-Q1"),
         ("year", "2023..2025"),
     ):
         how = {"group_by": "day", "groups": groups, "every": every}
         as_text = frame.with_columns(pl.col("day").cast(pl.String))
-        as_label = frame.with_columns(pl.col("day").dt.strftime(PERIODS[every]))
+        as_label = frame.with_columns(pl.Series("day", [label_of(day, every) for day in frame["day"]]))
         as_time = frame.with_columns(pl.col("day").cast(pl.Datetime("us")))
         in_zone = as_time.with_columns(pl.col("day").dt.replace_time_zone("UTC"))
         curves = [curve_of(table, how)[0] for table in (frame, as_text, as_label, as_time, in_zone)]

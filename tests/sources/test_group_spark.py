@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import polars as pl
@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from asked import count_distinct, count_distinct_by
 from dpdistinct import Ledger
-from dpdistinct.question.group_lists import PERIODS
+from dpdistinct.question.group_lists import Every, label_of
 from test_group_collisions import groups_of
 from test_group_sources import BY_BOTH, EXACT, SIDES, curve_of, in_one_command, truth, visits
 from test_group_text import mutated
@@ -61,9 +61,10 @@ def test_periods_are_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> N
     as_time = frame.with_columns(pl.col("day").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
     as_text = frame.with_columns(pl.col("day").cast(pl.String))
     periods = {"day": "2024-01-01..2024-01-31", "week": "2023-W52..2024-W09", "year": "2023..2025"}
+    periods["quarter"] = "2023-Q4..2024-Q1"
     for every, groups in periods.items():
         how = {"group_by": "day", "groups": groups, "every": every}
-        as_label = frame.with_columns(pl.col("day").dt.strftime(PERIODS[every]))
+        as_label = frame.with_columns(pl.Series("day", [label_of(day, every) for day in frame["day"]]))
         for number, table in enumerate((frame, as_time, as_text, as_label)):
             folder = tmp_path / f"{every}{number}"
             folder.mkdir()
@@ -93,14 +94,14 @@ def same_periods(spark: SparkSession, table: pa.Table, folder: Path, every: Any)
     assert here
 
 
-@pytest.mark.parametrize("every", PERIODS)
+@pytest.mark.parametrize("every", get_args(Every))
 def test_a_text_lies_in_the_same_period_on_spark(
     spark: SparkSession, zone: str, every: Any, tmp_path: Path
 ) -> None:
     same_periods(spark, of_days(mutated(1500)), tmp_path, every)
 
 
-@pytest.mark.parametrize("every", PERIODS)
+@pytest.mark.parametrize("every", get_args(Every))
 def test_the_farthest_dates_are_left_out_on_spark_as_elsewhere(
     spark: SparkSession, zone: str, every: Any, tmp_path: Path
 ) -> None:

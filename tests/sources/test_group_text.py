@@ -174,7 +174,18 @@ def mutated(count: int) -> list[str]:
              "1000-01-01 00:59+01", "9999-12-31 23:00-01", "2024-03-05 16:00:00.1234567890", " 2024-03-05",
              "2024-03-05 12:00+14:59", "2024-03-05 12:00+15", "2024-03-05 12:00-00:30", "+2024-03-05",
              "2024-03-05 00:10+00:30", "2024-03-05 16:00  Z", "2024-03-05 10", "2024-03-05 "]  # fmt: skip
-    labels = ["2024-03", "2024", "2024-W10", "2020-W53", "2023-W53", "2024-13", "1000", "9999-12", "2024-W00"]
+    labels = [
+        "2024-03",
+        "2024",
+        "2024-W10",
+        "2024-Q1",
+        "2020-W53",
+        "2023-W53",
+        "2024-13",
+        "1000",
+        "9999-12",
+        "2024-W00",
+    ]
     found += [*labels, "2024-03\n", " 2024", "2024-03 ", "٢٠٢٤"]
     while len(found) < count:
         text = list(dice.choice([*plain, *labels]))
@@ -185,12 +196,20 @@ def mutated(count: int) -> list[str]:
     return found
 
 
+MOST = {"week": 53, "month": 12, "quarter": 4, "year": 1}
+
+
 def period_of(text: str, every: Any) -> str | None:
     """The rule once more, by Python's dates."""
-    shapes = {"week": r"\d{4}-W(\d\d)", "month": r"\d{4}-(\d\d)", "year": r"\d{4}()"}
+    shapes = {
+        "week": r"\d{4}-W(\d\d)",
+        "month": r"\d{4}-(\d\d)",
+        "quarter": r"\d{4}-Q(\d)",
+        "year": r"\d{4}()",
+    }
     own = re.fullmatch(shapes.get(every, "no"), text, re.ASCII)
     if own and text >= "1000":
-        return text if 1 <= int(own[1] or 1) <= {"week": 53, "month": 12, "year": 1}[every] else None
+        return text if 1 <= int(own[1] or 1) <= MOST[every] else None
     zone = r" ?(?:Z|UTC|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)"
     time = rf"[ T](\d\d):(\d\d)(?::(\d\d)(?:\.\d{{1,9}})?)?(?:{zone})?"
     found = re.fullmatch(rf"(\d{{4}})-(\d\d)-(\d\d)(?:{time})?", text, re.ASCII)
@@ -209,6 +228,7 @@ RANGES = {
     "day": "2022-01-01..2025-12-31",
     "week": "1990-W01..2101-W01",
     "month": "1990-01..2101-12",
+    "quarter": "1000-Q1..9999-Q4",
     "year": "1000..9999",
 }
 
@@ -239,7 +259,7 @@ def test_days_and_times_lie_in_their_periods(every: Any, tmp_path: Path) -> None
     assert len(ours) > 100
 
 
-@pytest.mark.parametrize("every", ["week", "month", "year"])
+@pytest.mark.parametrize("every", MOST)
 def test_a_text_that_names_a_period_lies_in_it(every: Any, tmp_path: Path) -> None:
     days = [date(2000, 1, 1) + timedelta(days=i) for i in range(0, 9_000, 3)]
     question = asked(group_by="day", groups=RANGES[every], every=every)

@@ -98,39 +98,44 @@ def tables(server: str) -> str:
 @pytest.mark.parametrize("kind", POSTGRESQL_TYPES)
 def test_every_type_is_counted_as_everywhere(kind: str, tables: str) -> None:
     sql = f"SELECT person, element FROM visits{list(POSTGRESQL_TYPES).index(kind)}"
-    contributions = check_reading(kind, tables, sql=sql)
+    contributions = check_reading(kind, tables, sql=sql, trust_sql=True)
     if kind in SAME_TYPE:
         assert curve_of(greedy_curve(contributions)) == greedy_reference(kind)
 
 
 def test_many_rows_come_through_whatever_the_batches(server: str) -> None:
     sql = "SELECT i % 1000 AS person, i % 70001 AS element FROM generate_series(1, 200000) AS i"
-    contributions = read(server, **SIDES, sql=sql, memory_limit="500MB")
+    contributions = read(server, **SIDES, sql=sql, trust_sql=True, memory_limit="500MB")
     assert (contributions.people, contributions.elements) == (1000, 70001)
 
 
 def test_an_empty_result_is_an_empty_table(server: str) -> None:
-    assert read(server, **SIDES, sql="SELECT 1 AS person, 2 AS element WHERE false").elements == 0
+    assert (
+        read(server, **SIDES, sql="SELECT 1 AS person, 2 AS element WHERE false", trust_sql=True).elements
+        == 0
+    )
 
 
 REFUSED = "^the database refused"
 
 
 def test_errors_name_the_way_out_and_quote_no_value(server: str) -> None:
-    with pytest.raises(ParameterError, match="sql must be given for a database"):
+    with pytest.raises(ParameterError, match="say which table of the database is meant"):
         read(server, **SIDES)
     with pytest.raises(InputError, match="no column 'persn'; did you mean 'person'"):
-        read(server, person="persn", element="element", sql="SELECT 1 AS person, 2 AS element")
+        read(
+            server, person="persn", element="element", sql="SELECT 1 AS person, 2 AS element", trust_sql=True
+        )
     with pytest.raises(InputError, match=REFUSED):
-        read(server, **SIDES, sql="SELECT person, element FROM no_such_table")
+        read(server, **SIDES, sql="SELECT person, element FROM no_such_table", trust_sql=True)
     with pytest.raises(InputError, match=REFUSED):
-        read(server.replace("/postgres", "/nothing"), **SIDES, sql="SELECT 1")
+        read(server.replace("/postgres", "/nothing"), **SIDES, sql="SELECT 1", trust_sql=True)
     with pytest.raises(InputError, match=REFUSED):
-        read("postgresql://tester@127.0.0.1:1/postgres", **SIDES, sql="SELECT 1")
+        read("postgresql://tester@127.0.0.1:1/postgres", **SIDES, sql="SELECT 1", trust_sql=True)
     late = "SELECT i AS person, 1 / (150000 - i) AS element FROM generate_series(1, 200000) AS i"
     for sql in ("SELECT 1 AS person, 'SECRET'::text::integer AS element", late):
         with pytest.raises(InputError) as caught:
-            read(server, **SIDES, sql=sql)
+            read(server, **SIDES, sql=sql, trust_sql=True)
         assert "SECRET" not in str(caught.value)
         assert caught.value.__context__ is None
 
@@ -157,7 +162,7 @@ REASONS = {
 def test_failures_are_told_apart_as_far_as_they_tell_nothing_of_the_data(case: str, server: str) -> None:
     change, sql, reason = REASONS[case]
     with pytest.raises(InputError, match=reason) as caught:
-        read(change(server), **SIDES, sql=sql)
+        read(change(server), **SIDES, sql=sql, trust_sql=True)
     assert caught.value.__context__ is None
 
 
@@ -171,7 +176,7 @@ def test_sites_by_country_and_month_in_one_call(server: str) -> None:
     )
     release = count_distinct_by(
         server,
-        sql="SELECT * FROM sites",
+        table="sites",
         person="who",
         element="site",
         group_by=["country", "at"],
@@ -189,7 +194,7 @@ def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
     endless = "SELECT i AS person, i AS element, i AS g FROM generate_series(1, 1e15::bigint) i -- for ever"
     for person, grouped in product(("person", "persn"), (False, True)):
         by = {"group_by": "g", "groups": [1, 2]} if grouped else {}
-        question = Question(person=person, element="element", sql=endless, **by)
+        question = Question(person=person, element="element", sql=endless, trust_sql=True, **by)
         if grouped and person == "persn":
             with (
                 pytest.raises(InputError, match="no column 'persn'"),
@@ -203,7 +208,7 @@ def test_mistakes_are_found_without_reading_a_row(server: str) -> None:
             else:
                 with pytest.raises(InputError, match="no column 'persn'"):
                     source.check(question)
-    with pytest.raises(ParameterError, match="sql must be given"):
+    with pytest.raises(ParameterError, match="say which table of the database is meant"):
         read(server, **SIDES)
 
 
@@ -217,7 +222,7 @@ def test_a_query_that_fails_on_a_row_is_paid_for(server: str, tmp_path: Path) ->
     ledger = Ledger(tmp_path / "budget.db")
     ledger.create("visits", 1)
     sql = "SELECT who, site, 1 / (CASE site WHEN 'x' THEN 0 ELSE 1 END) AS g FROM failing"
-    how = {"person": "who", "element": "site", "sql": sql, "epsilon": 0.25}
+    how = {"person": "who", "element": "site", "sql": sql, "trust_sql": True, "epsilon": 0.25}
     how |= {"ledger": ledger, "dataset": "visits", "data_name": "failing"}
     with pytest.raises(InputError):
         count_distinct_by(server, **how, group_by="g", groups=[1])
@@ -229,7 +234,7 @@ def test_a_query_that_fails_on_a_row_is_paid_for(server: str, tmp_path: Path) ->
 
 def test_connections_are_closed(server: str) -> None:
     for _ in range(CONNECTIONS + 2):
-        read(server, **SIDES, sql="SELECT 1 AS person, 2 AS element")
+        read(server, **SIDES, sql="SELECT 1 AS person, 2 AS element", trust_sql=True)
 
 
 def test_the_command_reads_from_it_without_pyarrow(server: str) -> None:
@@ -239,7 +244,7 @@ def test_the_command_reads_from_it_without_pyarrow(server: str) -> None:
         "from dpdistinct.cli.main import main; main()"
     )
     sql = "SELECT i AS person, i AS element FROM generate_series(1, 1000) AS i"
-    arguments = ["count", server, "--person", "person", "--element", "element", "--sql", sql]
+    arguments = ["count", server, "--person", "person", "--element", "element", "--sql", sql, "--trust-sql"]
     result = subprocess.run(
         [sys.executable, "-c", without, *arguments, "--epsilon", "1000", "--json"],
         capture_output=True,
@@ -248,3 +253,19 @@ def test_the_command_reads_from_it_without_pyarrow(server: str) -> None:
     )
     assert abs(json.loads(result.stdout)["estimate"] - 1000) < 50
     assert result.stderr == ""
+
+
+def test_a_table_is_named_and_a_missing_one_is_told_the_tables(server: str) -> None:
+    execute(
+        server,
+        "CREATE TABLE named_table AS SELECT 1 AS person, 2 AS element",
+        "CREATE VIEW seen AS SELECT * FROM named_table",
+    )
+    assert read(server, **SIDES, table="named_table").pairs == 1
+    assert read(server, **SIDES, table="seen", trust_sql=True).pairs == 1
+    with pytest.raises(ParameterError, match=r"seen is a view, .*--trust-sql"):
+        read(server, **SIDES, table="seen")
+    with pytest.raises(InputError, match=r"the database has no table 'named_tabl'; there are .*named_table"):
+        read(server, **SIDES, table="named_tabl")
+    with pytest.raises(ParameterError, match=r"PostgreSQL runs this query itself.*--table NAME.*--trust-sql"):
+        read(server, **SIDES, sql="SELECT * FROM named_table")

@@ -43,5 +43,5 @@ def private_pairs(people: list[dict[int, int]], groups: int) -> dict[int, set[in
 
 def settings(groups: int | None, **changes: Any) -> GroupParameters:
     """Parameters of a release by group."""
-    given = {"epsilon": 1, "beta": "0.05", "method": "matching", "mechanism": "sharp", "max_bound": None}
+    given = {"epsilon": 1, "beta": "0.05", "method": "matching", "mechanism": None, "max_bound": None}
     return check_group_parameters(groups=groups, **(given | changes))

@@ -18,7 +18,7 @@ import sys
 import time
 import traceback
 import urllib.parse  # noqa: F401 (by pathlib, when the rights to read it may be gone)
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -89,9 +89,11 @@ def release(
     compute: Callable[[], Release],
     *,
     request_id: str = "",
+    subscription: str | None = None,
 ) -> Release:
     """The one answer to a request of data without a name."""
-    paid = ledger.pay(dataset, parameters, "", Cost(epsilon), compute, request_id=request_id)
+    how: dict[str, Any] = {"request_id": request_id, "subscription": subscription}
+    paid = ledger.pay(dataset, parameters, "", Cost(epsilon), compute, **how)
     return Release(**paid.answer)
 
 
@@ -137,7 +139,7 @@ def die() -> None:
 # What a dying process does; `step` is called wherever it may die besides the calls that are counted anyway.
 
 
-def ask(room: Path, step: Callable[[], None]) -> None:
+def ask(room: Path, step: Callable[[], None], subscription: str | None = None) -> None:
     def compute() -> Release:
         leave(room / "began", "compute")
         step()
@@ -146,7 +148,8 @@ def ask(room: Path, step: Callable[[], None]) -> None:
         return drawn
 
     step()
-    answer = release(Ledger(room / "ledger.db"), "visits", PARAMETERS, EPSILON, compute)
+    ledger = Ledger(room / "ledger.db")
+    answer = release(ledger, "visits", PARAMETERS, EPSILON, compute, subscription=subscription)
     step()
     leave(room / "published", str(answer.estimate))
     step()
@@ -161,6 +164,27 @@ def create(room: Path, step: Callable[[], None]) -> None:
 
 def ready(room: Path) -> None:
     Ledger(room / "ledger.db").create("visits", 1)
+
+
+def subscribe(room: Path, step: Callable[[], None]) -> None:
+    step()
+    Ledger(room / "ledger.db").subscribe("visits", "daily", answers=3, epsilon=3 * EPSILON)
+    step()
+    leave(room / "subscribed", "yes")
+
+
+def subscribed(room: Path) -> None:
+    ready(room)
+    subscribe(room, lambda: None)
+
+
+def ask_place(room: Path, step: Callable[[], None]) -> None:
+    ask(room, step, subscription="daily")
+
+
+def placed(room: Path) -> None:
+    subscribed(room)
+    assert was_killed(fork(lambda: ask_place(room, lambda: (room / "began").exists() and die())))
 
 
 def paid(room: Path) -> None:
@@ -178,15 +202,20 @@ SCENES: dict[str, tuple[Callable[[Path], None], Callable[[Path, Callable[[], Non
     "ready": (ready, ask),
     "paid": (paid, ask),
     "answered": (answered, ask),
+    "subscribe": (ready, subscribe),
+    "subscribed": (subscribed, ask_place),
+    "placed": (placed, ask_place),
 }
 
 
 def sweep(
     directory: Path,
     run: Callable[[int, Path, Callable[[Path, Callable[[], None]], None]], None],
+    scenes: Iterable[str] = SCENES,
 ) -> None:
     """In every scene, die at step 1, at step 2, and so on until there is no such step."""
-    for scene, (prepare, act) in SCENES.items():
+    for scene in scenes:
+        prepare, act = SCENES[scene]
         template = directory / f"before-{scene}"
         template.mkdir(parents=True)
         prepare(template)
@@ -229,7 +258,8 @@ def kill_at_writes(directory: Path) -> None:
             shim.arm(steps, torn)  # noqa: B023
             act(room, lambda: None)
 
-        sweep(directory / f"torn-{torn}", run)
+        # Of subscriptions, only with writes that are torn, which are no safer than those that are not begun.
+        sweep(directory / f"torn-{torn}", run, SCENES if torn else tuple(SCENES)[:4])
 
 
 def sync_before_compute(directory: Path) -> None:
@@ -260,19 +290,28 @@ def together(jobs: list[Callable[[], None]]) -> None:
     join(children)
 
 
-def spend(directory: Path) -> None:
+def spend(directory: Path, subscription: str | None = None) -> None:
     """32 processes, one budget of 17 tenths, and each wants a tenth."""
 
     def job(number: int) -> None:
         ledger = Ledger(directory / "ledger.db")
+        how: dict[str, Any] = {"request_id": str(number), "subscription": subscription}
         try:
-            release(ledger, "visits", PARAMETERS, EPSILON, draw, request_id=str(number))
+            release(ledger, "visits", PARAMETERS, EPSILON, draw, **how)
             leave(directory / "results", "published")
         except LedgerError as error:
             leave(directory / "results", str(error))
 
-    Ledger(directory / "ledger.db").create("visits", "1.7")
+    ledger = Ledger(directory / "ledger.db")
+    ledger.create("visits", "1.7")
+    if subscription is not None:
+        ledger.subscribe("visits", subscription, answers=17, epsilon="1.7")
     together([lambda number=number: job(number) for number in range(32)])
+
+
+def spend_places(directory: Path) -> None:
+    """The same with one subscription of 17 answers."""
+    spend(directory, "daily")
 
 
 def create_at_once(directory: Path) -> None:
@@ -478,7 +517,17 @@ def share(directory: Path) -> None:
 
 
 ACTIONS = (
-    *(kill_at_statements, kill_at_writes, sync_before_compute, spend, create_at_once, race, chaos, share),
+    *(
+        kill_at_statements,
+        kill_at_writes,
+        sync_before_compute,
+        spend,
+        spend_places,
+        create_at_once,
+        race,
+        chaos,
+        share,
+    ),
     *(killed, killed_with_a_child, stopped_and_killed, stopped, kill_beside),
 )
 

@@ -7,15 +7,20 @@ of laws, a seeded one for simulations that must be repeatable.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
 
 from dpdistinct.mechanisms.inversion import draw_from
 from dpdistinct.mechanisms.noise import Draw, OpenDPSampler, noise_scale
 from dpdistinct.mechanisms.tent import TentTail
+from laws import selection_law
 
 
 class ExactSampler:
@@ -151,6 +156,52 @@ class Remembering(OpenDPSampler):
             tail.bounds = cache(tail.bounds)  # type: ignore[method-assign]
             self._tails[tuple(bounds)] = tail
         return draw_from(tail)
+
+
+class Simulated:
+    """The same laws in floats, from a seed: fast enough for twenty thousand releases of many groups."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def below(self, n: int) -> int:
+        return int(self._random.integers(n))
+
+    def laplace(self, value: int, *, sensitivity: int, epsilon: Fraction) -> int:
+        return self.laplace_vector([value], sensitivity=sensitivity, epsilon=epsilon)[0]
+
+    def laplace_vector(self, values: Sequence[int], *, sensitivity: int, epsilon: Fraction) -> list[int]:
+        p = -math.expm1(-1 / noise_scale(sensitivity, epsilon))
+        one, other = self._random.geometric(p, (2, len(values)))
+        return [value + int(x) for value, x in zip(values, one - other, strict=True)]
+
+    def select(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, draw: Draw) -> int:
+        up_to = _cumulated(tuple(scores), sensitivity, epsilon, draw)
+        return int(np.searchsorted(up_to, self._random.random() * up_to[-1], side="right"))
+
+    def select_and_count(
+        self,
+        scores: Sequence[int],
+        values: Sequence[int],
+        *,
+        sensitivity: int,
+        epsilon: Fraction,
+        share: Fraction,
+    ) -> tuple[int, int]:
+        """The amount is the smaller of two: each of them alone has one factor of the tail."""
+        chosen = self.select(scores, sensitivity=sensitivity, epsilon=share * epsilon, draw="exponential")
+        up_to = _cumulated(tuple(scores), sensitivity, share * epsilon, "exponential")
+        p = float(np.diff(up_to, prepend=0)[chosen] / up_to[-1])
+        scale, rate = noise_scale(2 * sensitivity, share * epsilon), float(epsilon / (2 * sensitivity))
+        # P(n >= t) = e^-(rate - 1/scale) t * 1 / (p e^(t/scale) + 1 - p)
+        slow, u = self._random.exponential(1 / (rate - 1 / scale)), self._random.random()
+        n = math.floor(min(slow, scale * math.log1p((1 / (1 - u) - 1) / p)))
+        return chosen, values[chosen] + n if self.below(2) else values[chosen] - 1 - n
+
+
+@lru_cache(maxsize=4096)
+def _cumulated(scores: tuple[int, ...], sensitivity: int, epsilon: Fraction, draw: Draw) -> Any:
+    return np.cumsum(selection_law(scores, sensitivity=sensitivity, epsilon=epsilon, draw=draw))
 
 
 class Quiet(OpenDPSampler):

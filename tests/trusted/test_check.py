@@ -355,3 +355,18 @@ def test_nothing_that_answers_privately_may_guess() -> None:
     for guess in ("sources.guesses", "checking", "check_rows"):
         users = {name for name, path in MODULES.items() if guess in imports_of(path, everywhere=True)}
         assert users <= {"checking", "cli_check"}
+
+
+def test_ids_that_differ_in_white_space_alone_come_first_with_trim_in_the_command(tmp_path: Path) -> None:
+    path = write(tmp_path, 'person,element\na,x\n"a ",y\nb,x\n" b",z\nc,x\n')
+    found = check(path, **SIDES)
+    assert found.people == 5
+    assert "several times epsilon. Use --trim." in found.remarks[0]
+    assert "--trim" in found.command
+    assert copied(found.command)["estimate"] == 3
+    trimmed = check(path, **SIDES, trim=True)
+    assert (trimmed.people, trimmed.remarks) == (3, [])
+    assert "--trim" in trimmed.command
+    mixed = check(write(tmp_path, "person,element\na,x\nA,y\nb,x\n"), **SIDES)
+    assert "Write lower(...) in --sql." in mixed.remarks[0]
+    assert "--trim" not in mixed.command

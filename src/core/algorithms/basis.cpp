@@ -31,8 +31,8 @@
 #include <limits>
 #include <utility>
 
-#include "base/array.hpp"
 #include "algorithms/rounds.hpp"
+#include "base/array.hpp"
 
 namespace dpdistinct {
 namespace {
@@ -240,24 +240,24 @@ class Heights {
     // While they have room, how many elements they own; then bound + label - 1; or kDead. So the lowest is the
     // one with the lowest label, and of those with room the one who owns least.
     std::vector<std::uint32_t> height_;
-    std::vector<Element> first_owned_;      // head of the list of what they own and others hold too
-    std::vector<Element> cursor_;           // of what they own, the first that may lead to somebody lower
-    std::vector<Neighbours> neighbours_;    // the list of their label
-    std::vector<std::uint32_t> seen_;       // the last search that found them
+    std::vector<Element> first_owned_;    // head of the list of what they own and others hold too
+    std::vector<Element> cursor_;         // of what they own, the first that may lead to somebody lower
+    std::vector<Neighbours> neighbours_;  // the list of their label
+    std::vector<std::uint32_t> seen_;     // the last search that found them
     // Of each element:
-    Array<Owned> owned_;                    // the list of its owner, and how far its holders were looked at
+    Array<Owned> owned_;  // the list of its owner, and how far its holders were looked at
     // Of each label: who has it. Below the last entry no label is without anybody.
     std::vector<AtLabel> at_label_;
-    std::vector<Person> found_;             // by the search at hand
+    std::vector<Person> found_;  // by the search at hand
     std::uint32_t searches_ = 0;
-    std::uint64_t work_ = 0;                // pairs looked at for the element at hand
-    std::uint64_t next_search_ = 0;         // the work at which a search for a closed region is due
+    std::uint64_t work_ = 0;         // pairs looked at for the element at hand
+    std::uint64_t next_search_ = 0;  // the work at which a search for a closed region is due
 };
 
 }  // namespace
 
-std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, std::size_t groups,
-                                      Interrupt& interrupt, std::uint64_t first_search) {
+std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, std::size_t groups, Interrupt& interrupt,
+                                      std::uint64_t first_search) {
     graph.need_groups();
     std::vector<std::int64_t> kept(groups, 0);
     // Nobody owns more than all elements; so heights fit their type.

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 
@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kFirstSearch = 1 << 10;
 // elements as any choice can have, DC(D; l). Unlike an arbitrary maximum matching it is nested: a
 // person more keeps all that was kept, and at most l elements besides (docs/proofs/groups.md, G1).
 // Returns how many kept elements each of the `groups` groups has.
-std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, std::size_t groups,
-                                      Interrupt& interrupt, std::uint64_t first_search = kFirstSearch);
+std::vector<std::int64_t> first_basis(const Graph& graph, std::uint32_t bound, std::size_t groups, Interrupt& interrupt,
+                                      std::uint64_t first_search = kFirstSearch);
 
 }  // namespace dpdistinct

@@ -1,7 +1,6 @@
 #include "algorithms/greedy.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <span>
 
 namespace dpdistinct {
@@ -39,32 +38,31 @@ void greedy_rounds(const Graph& graph, RoundCounts& counts, Interrupt& interrupt
 void SortedGreedy::add(std::uint64_t person, std::uint64_t element) {
     if (element < last_) throw NotSorted();
     last_ = element;
-    const std::size_t at = home(person);
-    __builtin_prefetch(&loads_[at], 1);
-    __builtin_prefetch(&keys_[at]);
+    const std::uint64_t soon = waiting_[(added_ + kAhead / 2) % kAhead].person;
+    if (const std::uint32_t likely = people_.prepare(person, soon); likely != KeyNumbers::kNone)
+        __builtin_prefetch(&loads_[likely], 1);
     Pair& place = waiting_[added_ % kAhead];
     if (added_++ >= kAhead) offer(place);
     place = {element, person};
 }
 
 void SortedGreedy::offer(const Pair& pair) {
+    const std::uint32_t here = people_(pair.person);
+    if (here == loads_.size()) loads_.push_back(0);
     if (any_ && pair.element == element_) {
-        const std::size_t before = keys_.size();
-        const std::uint64_t best_key = keys_[best_];
-        const std::size_t here = slot(pair.person);
-        if (keys_.size() != before) best_ = slot(best_key);  // the table has grown
-        if (loads_[here] < loads_[best_] || (loads_[here] == loads_[best_] && pair.person < best_key)) best_ = here;
+        const bool before = pair.person < people_.keys()[best_];
+        if (loads_[here] < loads_[best_] || (loads_[here] == loads_[best_] && before)) best_ = here;
         return;
     }
     if (any_) give_to_best();
     any_ = true;
     element_ = pair.element;
-    best_ = slot(pair.person);
+    best_ = here;
 }
 
 void SortedGreedy::give_to_best() {
     if (++loads_[best_] == 0) throw TooLarge();
-    if (counts_) counts_->add(element_ & group_mask_, loads_[best_] - 1);  // loads_ holds the load plus one
+    if (counts_) counts_->add(element_ & group_mask_, loads_[best_]);
 }
 
 std::vector<std::uint32_t> SortedGreedy::finish() {
@@ -72,41 +70,7 @@ std::vector<std::uint32_t> SortedGreedy::finish() {
     if (any_) give_to_best();
     any_ = false;
     added_ = 0;
-    std::vector<std::uint32_t> loads;
-    loads.reserve(used_);
-    for (std::uint32_t load : loads_)
-        if (load > 0) loads.push_back(load - 1);
-    return loads;
-}
-
-std::size_t SortedGreedy::slot(std::uint64_t person) {
-    std::size_t at = home(person);
-    while (loads_[at] > 0 && keys_[at] != person) at = (at + 1) & (keys_.size() - 1);
-    if (loads_[at] == 0) {
-        if (2 * (used_ + 1) > keys_.size()) {
-            resize(2 * keys_.size());
-            return slot(person);
-        }
-        ++used_;
-        keys_[at] = person;
-        loads_[at] = 1;
-    }
-    return at;
-}
-
-void SortedGreedy::resize(std::size_t slots) {
-    std::vector<std::uint64_t> keys(slots);
-    std::vector<std::uint32_t> loads(slots, 0);
-    keys.swap(keys_);
-    loads.swap(loads_);
-    shift_ = 64 - std::countr_zero(slots);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (loads[i] == 0) continue;
-        std::size_t at = home(keys[i]);
-        while (loads_[at] > 0) at = (at + 1) & (slots - 1);
-        keys_[at] = keys[i];
-        loads_[at] = loads[i];
-    }
+    return loads_;
 }
 
 }  // namespace dpdistinct

@@ -8,10 +8,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "graph/graph.hpp"
-#include "base/interrupt.hpp"
 #include "algorithms/rounds.hpp"
+#include "base/interrupt.hpp"
 #include "base/sort.hpp"
+#include "graph/graph.hpp"
+#include "graph/key_numbers.hpp"
 
 namespace dpdistinct {
 
@@ -30,32 +31,24 @@ struct NotSorted : std::invalid_argument {
 // person and nothing else.
 class SortedGreedy {
    public:
-    SortedGreedy() { resize(1 << 10); }
+    SortedGreedy() = default;
     // Also counts by group and round; the group of an element is the `group_bits` low bits of its key.
-    SortedGreedy(int group_bits, RoundCounts counts) : SortedGreedy() {
-        group_mask_ = (std::uint64_t{1} << group_bits) - 1;
-        counts_ = std::move(counts);
-    }
+    SortedGreedy(int group_bits, RoundCounts counts)
+        : group_mask_((std::uint64_t{1} << group_bits) - 1), counts_(std::move(counts)) {}
 
     void add(std::uint64_t person, std::uint64_t element);
     std::vector<std::uint32_t> finish();
     const RoundCounts* counts() const { return counts_ ? &*counts_ : nullptr; }  // after finish()
 
    private:
-    void resize(std::size_t slots);
-    // Fibonacci hashing: keys need not be uniform for the table to stay fast.
-    std::size_t home(std::uint64_t person) const { return (person * 0x9e3779b97f4a7c15) >> shift_; }
-    std::size_t slot(std::uint64_t person);
     void offer(const Pair& pair);  // to its person, who may be the least loaded holder so far
     void give_to_best();
 
-    // An open-addressing table: loads_[slot] is the load plus one, or zero where it is free.
-    std::vector<std::uint64_t> keys_;
-    std::vector<std::uint32_t> loads_;
-    std::size_t used_ = 0;
-    int shift_ = 0;
+    KeyNumbers people_;
+    std::vector<std::uint32_t> loads_;  // by the number of the person
 
-    // A pair waits for kAhead others, while the memory of its person's counter is fetched.
+    // A pair waits for kAhead others, while the memory of its person's counter is fetched; after half of them
+    // it is known where the counter is likely to be.
     static constexpr std::size_t kAhead = 16;
     std::array<Pair, kAhead> waiting_{};
     std::size_t added_ = 0;
@@ -63,7 +56,7 @@ class SortedGreedy {
 
     bool any_ = false;
     std::uint64_t element_ = 0;  // the current element
-    std::size_t best_ = 0;       // the least loaded holder of the current element so far
+    std::uint32_t best_ = 0;     // the least loaded holder of the current element so far
 
     std::uint64_t group_mask_ = 0;
     std::optional<RoundCounts> counts_;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 

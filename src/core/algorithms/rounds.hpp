@@ -53,7 +53,8 @@ class RoundCounts {
         };
         for (std::size_t group = 0; few_ && group < groups_; ++group)
             for (std::size_t place = 0; place < buckets_.size(); ++place)
-                if (!buckets_[place].empty() && buckets_[place][group] > 0) append(group, place, buckets_[place][group]);
+                if (!buckets_[place].empty() && buckets_[place][group] > 0)
+                    append(group, place, buckets_[place][group]);
         std::vector<std::pair<std::uint64_t, std::int64_t>> sorted(sparse_.begin(), sparse_.end());
         std::sort(sorted.begin(), sorted.end());
         for (const auto& [code, count] : sorted) append(code / buckets_.size(), code % buckets_.size(), count);
@@ -70,8 +71,8 @@ class RoundCounts {
     std::size_t groups_;
     std::vector<std::uint32_t> bounds_;  // increasing
     bool few_;
-    std::vector<std::uint32_t> small_;  // the bucket of each small round
-    std::vector<std::vector<std::int64_t>> buckets_;             // of few groups: counts by group, or empty
+    std::vector<std::uint32_t> small_;                        // the bucket of each small round
+    std::vector<std::vector<std::int64_t>> buckets_;          // of few groups: counts by group, or empty
     std::unordered_map<std::uint64_t, std::int64_t> sparse_;  // if groups are many: group * buckets + bucket -> count
 };
 

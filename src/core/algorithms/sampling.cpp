@@ -51,8 +51,7 @@ class Random {
 
 }  // namespace
 
-std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret,
-                                      Interrupt& interrupt) {
+std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret, Interrupt& interrupt) {
     std::vector<std::uint64_t> begin(graph.people + std::size_t{2}, 0);
     for (Person p : graph.holders) ++begin[p + std::size_t{2}];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());

@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 
 // Each person puts their elements in a random order. The best rank of an element is its smallest place among
 // all its holders. At bound l, the elements of best rank <= l are counted. So one pass serves every l.
-std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret,
-                                      Interrupt& interrupt);
+std::vector<std::uint32_t> best_ranks(const Graph& graph, std::array<std::uint64_t, 4> secret, Interrupt& interrupt);
 
 }  // namespace dpdistinct

@@ -50,8 +50,7 @@ struct StreamFailed : std::runtime_error {
 };
 
 struct WrongColumns : std::invalid_argument {
-    WrongColumns()
-        : std::invalid_argument("the stream must have two columns of 64-bit keys: person, element") {}
+    WrongColumns() : std::invalid_argument("the stream must have two columns of 64-bit keys: person, element") {}
 };
 
 template <class T>

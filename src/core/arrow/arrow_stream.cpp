@@ -6,7 +6,7 @@ namespace dpdistinct {
 namespace {
 
 struct Schema {
-    std::vector<std::string> names;
+    std::vector<SchemaField> fields;
     std::vector<ArrowSchema> columns;
     std::vector<ArrowSchema*> children;
 };
@@ -32,13 +32,13 @@ void release_child(T* given) {
 
 }  // namespace
 
-ArrowSchema table_schema(std::vector<std::string> names, const char* format, bool nullable) {
+ArrowSchema table_schema(std::vector<SchemaField> fields) {
     constexpr std::int64_t kNullable = 2;
     auto schema = std::make_unique<Schema>();
-    schema->names = std::move(names);
-    for (const std::string& name : schema->names)
-        schema->columns.push_back({format, name.c_str(), nullptr, nullable ? kNullable : 0, 0, nullptr, nullptr,
-                                   release_child<ArrowSchema>, nullptr});
+    schema->fields = std::move(fields);
+    for (const SchemaField& field : schema->fields)
+        schema->columns.push_back({field.format.c_str(), field.name.c_str(), nullptr, field.nullable ? kNullable : 0, 0,
+                                   nullptr, nullptr, release_child<ArrowSchema>, nullptr});
     for (ArrowSchema& column : schema->columns) schema->children.push_back(&column);
     const auto count = static_cast<std::int64_t>(schema->children.size());
     ArrowSchema** const children = schema->children.data();

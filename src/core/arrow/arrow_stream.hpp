@@ -13,8 +13,13 @@
 
 namespace dpdistinct {
 
-// A table whose columns all have this format.
-ArrowSchema table_schema(std::vector<std::string> names, const char* format, bool nullable);
+struct SchemaField {
+    std::string name, format;
+    bool nullable = true;
+};
+
+// A table with these columns.
+ArrowSchema table_schema(std::vector<SchemaField> fields);
 
 struct ColumnBuffers {
     std::array<const void*, 3> buffers;  // only the first `count` are used

@@ -56,8 +56,7 @@ inline std::uint64_t xxh64(const void* data, std::size_t size, std::uint64_t see
         hash = seed + kPrime5;
     }
     hash += size;
-    for (; end - at >= 8; at += 8)
-        hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
+    for (; end - at >= 8; at += 8) hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
     if (end - at >= 4) {
         hash = std::rotl(hash ^ read<std::uint32_t>(at) * kPrime1, 23) * kPrime2 + kPrime3;
         at += 4;

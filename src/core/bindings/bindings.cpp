@@ -15,18 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "arrow/arrow.hpp"
-#include "algorithms/matching/balanced.hpp"
 #include "algorithms/basis.hpp"
-#include "graph/build.hpp"
 #include "algorithms/greedy.hpp"
-#include "keys/key_batch.hpp"
-#include "keys/keys.hpp"
+#include "algorithms/matching/balanced.hpp"
 #include "algorithms/one_group.hpp"
-#include "bindings/python_stream.hpp"
-#include "bindings/python_text.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampling.hpp"
+#include "arrow/arrow.hpp"
+#include "bindings/python_stream.hpp"
+#include "bindings/python_text.hpp"
+#include "graph/build.hpp"
+#include "keys/key_batch.hpp"
+#include "keys/keys.hpp"
 #include "text/text_stream.hpp"
 
 namespace nb = nanobind;
@@ -223,22 +223,21 @@ NB_MODULE(_core, m) {
     m.def(
         "key_stream",
         [](nb::handle values, const std::vector<int>& people, const std::vector<int>& elements,
-           const std::vector<int>& groups, const std::vector<Label>& labels, int bits,
-           nb::handle written, bool utf8, unsigned threads) {
+           const std::vector<int>& groups, const std::vector<Label>& labels, int bits, nb::handle written, bool utf8,
+           unsigned threads) {
             GroupKeys by{groups, GroupNumbers(labels, bits, written_labels(written))};
             return owning_capsule(keys_of(stream_of(values), people, elements, std::move(by), utf8, threads),
                                   "arrow_array_stream");
         },
-        "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(),
-        "labels"_a = std::vector<Label>(), "bits"_a = 0, "written"_a = nb::make_tuple(),
-        "utf8"_a = false, "threads"_a = 1);
+        "values"_a.none(), "people"_a, "elements"_a, "groups"_a = std::vector<int>(), "labels"_a = std::vector<Label>(),
+        "bits"_a = 0, "written"_a = nb::make_tuple(), "utf8"_a = false, "threads"_a = 1);
     m.def("label_key", &label_key, "label"_a);
     m.def(
         "python_stream",
         [](const std::vector<std::pair<std::string, std::string>>& fields, nb::object next) {
-            std::vector<FieldText> texts;
-            for (const auto& [name, format] : fields) texts.push_back({name, format});
-            return owning_capsule(python_stream(texts, std::move(next)), "arrow_array_stream");
+            std::vector<SchemaField> columns;
+            for (const auto& [name, format] : fields) columns.push_back({name, format});
+            return owning_capsule(python_stream(std::move(columns), std::move(next)), "arrow_array_stream");
         },
         "fields"_a, "next"_a);
     m.def(
@@ -299,7 +298,7 @@ NB_MODULE(_core, m) {
             if (every.size() != nb::len(groups) || bits < 0 || bits > 32) throw std::invalid_argument("groups wrong");
             TextGroups by{{}, GroupNumbers(labels, bits)};
             for (int rule : every) {
-                if (rule < 0 || rule > 4) throw std::invalid_argument("every wrong");
+                if (rule < 0 || rule > static_cast<int>(Every::kYear)) throw std::invalid_argument("every wrong");
                 by.every.push_back(static_cast<Every>(rule));
             }
             return owning_capsule(
@@ -321,8 +320,8 @@ NB_MODULE(_core, m) {
         },
         "graph"_a, "threads"_a, "first_trees"_a = kFirstTrees, "patience"_a = kPatience);
     m.def(
-        "greedy_loads",
-        [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); }, "graph"_a);
+        "greedy_loads", [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); },
+        "graph"_a);
     nb::class_<SortedGreedy>(m, "SortedGreedy")
         .def(nb::init<>())
         .def(

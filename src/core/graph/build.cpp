@@ -17,8 +17,7 @@ class Ranks {
         const int bits = std::max(1, bit_width(keys_.size()));
         shift_ = 64 - bits;
         first_.assign((std::size_t{1} << bits) + 1, static_cast<std::uint32_t>(keys_.size()));
-        for (std::size_t i = keys_.size(); i-- > 0;)
-            first_[home(keys_[i])] = static_cast<std::uint32_t>(i);
+        for (std::size_t i = keys_.size(); i-- > 0;) first_[home(keys_[i])] = static_cast<std::uint32_t>(i);
         for (std::size_t b = first_.size() - 1; b-- > 0;) first_[b] = std::min(first_[b], first_[b + 1]);
     }
 
@@ -90,16 +89,17 @@ Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
     ObjectPool<RowParts> numbered;
     parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
         const Ranks rank({graph.people_keys.data() + people[i], people[i + 1] - people[i]}, 8);
-        numbered.with_object([&] { return RowParts(pool_); }, [&](RowParts& rows) {
-            pairs_.drain_part(i, [&](const Pair* pair, const Pair* last) {
-                interrupt.worked(static_cast<std::size_t>(last - pair));
-                for (; pair != last; ++pair) {
-                    if (last - pair > 16) rank.prepare(pair[16].person, pair[8].person);
-                    const auto person = static_cast<Person>(people[i] + rank(pair->person));
-                    rows.parts[part_of(pair->element)].push_back({pair->element, person});
-                }
-            });
-        });
+        numbered.with_object([&] { return RowParts(pool_); },
+                             [&](RowParts& rows) {
+                                 pairs_.drain_part(i, [&](const Pair* pair, const Pair* last) {
+                                     interrupt.worked(static_cast<std::size_t>(last - pair));
+                                     for (; pair != last; ++pair) {
+                                         if (last - pair > 16) rank.prepare(pair[16].person, pair[8].person);
+                                         const auto person = static_cast<Person>(people[i] + rank(pair->person));
+                                         rows.parts[part_of(pair->element)].push_back({pair->element, person});
+                                     }
+                                 });
+                             });
     });
 
     // No row but the repeated ones is lost by grouping, so each part has a place in the graph already.
@@ -117,14 +117,16 @@ Graph GraphBuilder::finish(std::uint64_t max_index, int group_bits) {
         ObjectPool<Grouping> groupings;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             GraphPart& part = parts[i];
-            groupings.with_object([&] { return Grouping(graph.people); }, [&](Grouping& grouping) {
-                for (auto& by_thread : numbered.all()) grouping.take(by_thread->parts[i]);
-                grouping.by_element(interrupt, [&](std::uint64_t key, std::span<const Person> holders) {
-                    part.degrees.push_back(static_cast<std::uint32_t>(holders.size()));
-                    part.end = std::copy(holders.begin(), holders.end(), part.end);
-                    if (mask) part.groups.push_back(static_cast<std::uint32_t>(key & mask));
-                });
-            });
+            groupings.with_object([&] { return Grouping(graph.people); },
+                                  [&](Grouping& grouping) {
+                                      for (auto& by_thread : numbered.all()) grouping.take(by_thread->parts[i]);
+                                      grouping.by_element(
+                                          interrupt, [&](std::uint64_t key, std::span<const Person> holders) {
+                                              part.degrees.push_back(static_cast<std::uint32_t>(holders.size()));
+                                              part.end = std::copy(holders.begin(), holders.end(), part.end);
+                                              if (mask) part.groups.push_back(static_cast<std::uint32_t>(key & mask));
+                                          });
+                                  });
         });
     }
     pool_.shrink();
@@ -155,20 +157,22 @@ std::array<std::uint64_t, kParts + 1> GraphBuilder::find_people(Graph& graph) {
     ObjectPool<Finder> finders;
     auto keys = empty_parts<std::uint64_t>(pool_);
     parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
-        finders.with_object([] { return Finder(); }, [&](Finder& finder) {
-            pairs_.read_part(i, [&](const Pair* pair, const Pair* last) {
-                interrupt.worked(static_cast<std::size_t>(last - pair));
-                for (; pair != last; ++pair) {
-                    if (last - pair > 16) finder.numbers.prepare(pair[16].person, pair[8].person);
-                    finder.numbers(pair->person);
-                }
-            });
-            finder.unsorted = finder.numbers.keys();
-            finder.numbers.clear();
-            finder.sorted.resize(finder.unsorted.size());
-            radix_sort(finder.unsorted.data(), finder.unsorted.size(), finder.sorted.data(), interrupt);
-            keys[i].append(finder.sorted.data(), finder.sorted.data() + finder.sorted.size());
-        });
+        finders.with_object([] { return Finder(); },
+                            [&](Finder& finder) {
+                                pairs_.read_part(i, [&](const Pair* pair, const Pair* last) {
+                                    interrupt.worked(static_cast<std::size_t>(last - pair));
+                                    for (; pair != last; ++pair) {
+                                        if (last - pair > 16) finder.numbers.prepare(pair[16].person, pair[8].person);
+                                        finder.numbers(pair->person);
+                                    }
+                                });
+                                finder.unsorted = finder.numbers.keys();
+                                finder.numbers.clear();
+                                finder.sorted.resize(finder.unsorted.size());
+                                radix_sort(finder.unsorted.data(), finder.unsorted.size(), finder.sorted.data(),
+                                           interrupt);
+                                keys[i].append(finder.sorted.data(), finder.sorted.data() + finder.sorted.size());
+                            });
     });
     const auto before = sums([&](std::size_t i) { return keys[i].size(); });
     graph.people_keys.resize(before[kParts]);

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/blocks.hpp"
+#include "base/interrupt.hpp"
 #include "graph/distinct_pairs.hpp"
 #include "graph/graph.hpp"
-#include "base/interrupt.hpp"
 
 namespace dpdistinct {
 

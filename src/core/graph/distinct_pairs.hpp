@@ -84,10 +84,11 @@ class DistinctPairs {
         ObjectPool<Sorter<Pair>> sorters;
         parallel_for(kParts, threads_, interrupt_, [&](std::size_t i, Interrupt& interrupt) {
             if (!chosen(i)) return;
-            sorters.with_object([] { return Sorter<Pair>(); }, [&](Sorter<Pair>& sorter) {
-                sorter.take(waiting_[i]);
-                kept_[i] = merged(kept_[i], sorter.sorted(interrupt));
-            });
+            sorters.with_object([] { return Sorter<Pair>(); },
+                                [&](Sorter<Pair>& sorter) {
+                                    sorter.take(waiting_[i]);
+                                    kept_[i] = merged(kept_[i], sorter.sorted(interrupt));
+                                });
         });
     }
 
@@ -98,8 +99,8 @@ class DistinctPairs {
         kept.drain([&](const Pair* old, const Pair* old_end) {
             while (old != old_end && next != end) {
                 const std::span<Pair> room = result.room();
-                const auto steps = std::min({room.size(), static_cast<std::size_t>(old_end - old),
-                                             static_cast<std::size_t>(end - next)});
+                const auto steps = std::min(
+                    {room.size(), static_cast<std::size_t>(old_end - old), static_cast<std::size_t>(end - next)});
                 for (Pair& out : room.first(steps)) {
                     const bool old_first = *old < *next, equal = *old == *next;
                     const std::uint64_t mask = -std::uint64_t{old_first};  // no branch: see Pair

@@ -16,9 +16,9 @@ using Element = std::uint32_t;
 struct Graph {
     Person people = 0;
     Array<std::uint64_t> people_keys;  // of each person, increasing
-    Array<std::uint64_t> begin{0};  // element e is held by holders[begin[e] .. begin[e + 1])
-    Array<Person> holders;          // of one element in any order, nobody twice
-    Array<std::uint32_t> groups;    // of each element: the low bits of its key; empty unless asked for
+    Array<std::uint64_t> begin{0};     // element e is held by holders[begin[e] .. begin[e + 1])
+    Array<Person> holders;             // of one element in any order, nobody twice
+    Array<std::uint32_t> groups;       // of each element: the low bits of its key; empty unless asked for
 
     Element elements() const { return static_cast<Element>(begin.size() - 1); }
     std::uint64_t pairs() const { return holders.size(); }

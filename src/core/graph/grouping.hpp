@@ -9,10 +9,10 @@
 
 #include "base/array.hpp"
 #include "base/blocks.hpp"
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
-#include "graph/key_numbers.hpp"
 #include "base/sort.hpp"
+#include "graph/graph.hpp"
+#include "graph/key_numbers.hpp"
 
 namespace dpdistinct {
 
@@ -92,7 +92,8 @@ class Grouping {
         std::uint64_t sum = 0;
         for (const Pair& element : order) sum += std::exchange(end_[element.person], sum);  // where it begins
         grouped_.resize(rows_.size());
-        for (std::size_t i = 0; i < rows_.size(); ++i) grouped_[end_[number_[i]]++] = static_cast<Person>(rows_[i].person);
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            grouped_[end_[number_[i]]++] = static_cast<Person>(rows_[i].person);
         Person* first = grouped_.data();
         for (const Pair& element : order) {
             Person* const last = grouped_.data() + end_[element.person];
@@ -130,8 +131,8 @@ class Grouping {
     static constexpr std::size_t kSome = 1 << 10;
     Array<Pair> rows_;  // a person's number, for its key
     KeyNumbers elements_;
-    Array<std::uint32_t> number_;      // of each row's element
-    Array<std::uint64_t> end_;         // of each element: how many rows, then where they begin, then where they end
+    Array<std::uint32_t> number_;  // of each row's element
+    Array<std::uint64_t> end_;     // of each element: how many rows, then where they begin, then where they end
     Array<Pair> unsorted_, sorted_;
     Array<Person> grouped_;
     std::vector<std::uint64_t> seen_;  // one bit for each person; all zero between elements

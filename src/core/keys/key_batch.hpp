@@ -21,7 +21,9 @@ using Keys = std::array<Hashes, 2>;
 // The start of a side's keys: the hash of its salt, with Spark's seed.
 inline std::uint64_t salt_hash(std::size_t side) { return xxh64(kSides[side].data(), kSides[side].size(), 42); }
 
-inline ArrowSchema key_schema() { return table_schema({kSides[0].data(), kSides[1].data()}, "l", false); }
+inline ArrowSchema key_schema() {
+    return table_schema({{kSides[0].data(), "l", false}, {kSides[1].data(), "l", false}});
+}
 
 inline ArrowArray key_batch(Keys keys) {
     auto kept = std::make_shared<Keys>(std::move(keys));

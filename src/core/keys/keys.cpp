@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "arrow/pipeline.hpp"
 #include "keys/group_numbers.hpp"
 #include "keys/key_batch.hpp"
-#include "arrow/pipeline.hpp"
 #include "keys/values.hpp"
 
 namespace dpdistinct {
@@ -113,9 +113,9 @@ class Hasher {
         }
     }
 
-    Columns columns_[2];       // of people, of elements
-    Columns labels_;           // of groups, if there are any
-    std::uint64_t number_ = 0;  // of the last batch; they count from 1 on
+    Columns columns_[2];                              // of people, of elements
+    Columns labels_;                                  // of groups, if there are any
+    std::uint64_t number_ = 0;                        // of the last batch; they count from 1 on
     std::vector<std::optional<const Group*>> meant_;  // by its label in the dictionary of that batch
     // Of the rows at hand:
     std::vector<std::uint8_t> complete_;

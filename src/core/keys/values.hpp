@@ -89,7 +89,8 @@ class Values {
         } else if (format.starts_with("w:")) {
             std::from_chars(format.data() + 2, format.data() + format.size(), width_);
             if (width_ < 0) throw WrongColumns();
-            hash_ = width_ == 16 && metadata_of(schema, "ARROW:extension:name") == "arrow.uuid" ? &Values::uuid : &Values::fixed_bytes;
+            hash_ = width_ == 16 && metadata_of(schema, "ARROW:extension:name") == "arrow.uuid" ? &Values::uuid
+                                                                                                : &Values::fixed_bytes;
         } else if (format.starts_with("d:")) {
             read_decimal(format);
         } else if (format == "n") {
@@ -182,7 +183,8 @@ class Values {
     template <class T>
     T read(int buffer, std::int64_t at) const {
         T value;  // Arrow recommends aligned buffers and does not require them
-        std::memcpy(&value, static_cast<const unsigned char*>(buffers_[buffer]) + at * static_cast<std::int64_t>(sizeof value),
+        std::memcpy(&value,
+                    static_cast<const unsigned char*>(buffers_[buffer]) + at * static_cast<std::int64_t>(sizeof value),
                     sizeof value);
         return value;
     }
@@ -256,10 +258,10 @@ class Values {
         each(rows, [&](std::int64_t at, std::uint64_t seed) {
             const auto bits = read<std::uint16_t>(1, at);
             const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-            double value = exponent == 0    ? std::ldexp(fraction, -24)
-                           : exponent < 31  ? std::ldexp(1024 + fraction, exponent - 25)
-                           : fraction == 0  ? HUGE_VAL
-                                            : std::nan("");
+            double value = exponent == 0   ? std::ldexp(fraction, -24)
+                           : exponent < 31 ? std::ldexp(1024 + fraction, exponent - 25)
+                           : fraction == 0 ? HUGE_VAL
+                                           : std::nan("");
             return hash_double(bits >> 15 ? -value : value, seed);
         });
     }
@@ -305,7 +307,8 @@ class Values {
 
     template <class Offset, bool is_text>
     void bytes(const HashedRows& rows) {
-        each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash_bytes<is_text>(bytes_at<Offset>(at), seed); });
+        each(rows,
+             [&](std::int64_t at, std::uint64_t seed) { return hash_bytes<is_text>(bytes_at<Offset>(at), seed); });
     }
 
     template <bool is_text>
@@ -366,9 +369,8 @@ class Values {
     }
 
     void short_decimal(const HashedRows& rows) {
-        each(rows, [&](std::int64_t at, std::uint64_t seed) {
-            return hash(static_cast<std::int64_t>(unscaled(at)), seed);
-        });
+        each(rows,
+             [&](std::int64_t at, std::uint64_t seed) { return hash(static_cast<std::int64_t>(unscaled(at)), seed); });
     }
 
     void long_decimal(const HashedRows& rows) {
@@ -409,22 +411,22 @@ class Values {
     const std::uint8_t* valid_ = nullptr;
     std::int64_t start_ = 0;
     ReadInteger read_integer_ = nullptr;
-    ReadBytes bytes_ = nullptr;        // of columns of text, bytes and dates
-    std::uint64_t factor_ = 1;         // from the unit of a time to nanoseconds
-    int width_ = -1;                   // of a type of bytes with a fixed length
-    int words_ = 0;                    // of a decimal
-    bool mends_ = false;               // whether text may be no UTF-8
-    std::string mended_;               // such a text, as it counts
+    ReadBytes bytes_ = nullptr;  // of columns of text, bytes and dates
+    std::uint64_t factor_ = 1;   // from the unit of a time to nanoseconds
+    int width_ = -1;             // of a type of bytes with a fixed length
+    int words_ = 0;              // of a decimal
+    bool mends_ = false;         // whether text may be no UTF-8
+    std::string mended_;         // such a text, as it counts
     // A value of a dictionary, hashed: the hash that it was added to, and the result.
     struct Meaning {
         enum State : std::uint8_t { kUnknown, kNull, kValue };
         std::uint64_t seed = 0, key = 0;
         State state = kUnknown;
     };
-    std::unique_ptr<Values> meant_;    // the values of a dictionary
-    std::int64_t meant_first_ = 0;     // the first of them, in its buffers
-    std::int64_t meanings_ = 0;        // how many
-    std::vector<Meaning> hashed_;      // of this batch; empty if there are more values than rows
+    std::unique_ptr<Values> meant_;  // the values of a dictionary
+    std::int64_t meant_first_ = 0;   // the first of them, in its buffers
+    std::int64_t meanings_ = 0;      // how many
+    std::vector<Meaning> hashed_;    // of this batch; empty if there are more values than rows
 };
 
 }  // namespace dpdistinct

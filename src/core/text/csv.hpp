@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "text/text.hpp"
 #include "base/utf8.hpp"
+#include "text/text.hpp"
 
 namespace dpdistinct {
 
@@ -34,12 +34,8 @@ class CsvRows {
     // places[i] is the place of the i-th requested column, from 0 on. A place below 0 is a constant of the
     // source, or kFieldCount.
     CsvRows(const std::vector<int>& places, const CsvLayout& layout, std::size_t longest_row, LeftOut* left_out)
-        : layout_(layout),
-          first_(layout.spaces() ? ' ' : layout.delimiter[0]),
-          longest_row_(longest_row),
-          left_out_(left_out),
-          scratch_(places.size()),
-          fields_(places.size()) {
+        : layout_(layout), first_(layout.spaces() ? ' ' : layout.delimiter[0]), longest_row_(longest_row),
+          left_out_(left_out), scratch_(places.size()), fields_(places.size()) {
         for (std::size_t i = 0; i < places.size(); ++i) {
             if (places[i] >= 0) wanted_.emplace_back(places[i], i);
             if (places[i] == kFieldCount) counted_.push_back(i);
@@ -178,7 +174,7 @@ class CsvRows {
         return std::memcmp(at, layout_.delimiter.data(), layout_.delimiter.size()) == 0;
     }
 
-    struct Raw {  // a field as written in the file
+    struct Raw {                // a field as written in the file
         std::string_view text;  // without its quotes
         std::string_view rest;  // what follows the closing quote
         bool quoted, doubled;   // doubled: with doubled quotes in it
@@ -273,7 +269,7 @@ class CsvRows {
     std::vector<Field> fields_;
     bool unclear_ = false;            // whether delimiters overlap in the current row
     const Source* source_ = nullptr;  // of the current block
-    bool utf8_ = false;               // whether the current block is all UTF-8; then so is each field, cut at whole characters
+    bool utf8_ = false;  // whether the current block is all UTF-8; then so is each field, cut at whole characters
 };
 
 }  // namespace dpdistinct

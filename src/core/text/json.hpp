@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "text/text.hpp"
 #include "base/utf8.hpp"
+#include "text/text.hpp"
 
 namespace dpdistinct {
 
@@ -182,12 +182,18 @@ class JsonLine {
 
     static char unescaped(char letter) {
         switch (letter) {
-            case 'b': return '\b';
-            case 'f': return '\f';
-            case 'n': return '\n';
-            case 'r': return '\r';
-            case 't': return '\t';
-            default: return letter;
+            case 'b':
+                return '\b';
+            case 'f':
+                return '\f';
+            case 'n':
+                return '\n';
+            case 'r':
+                return '\r';
+            case 't':
+                return '\t';
+            default:
+                return letter;
         }
     }
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "keys/group_numbers.hpp"
 #include "base/secret.hpp"
+#include "keys/group_numbers.hpp"
 
 namespace dpdistinct {
 
@@ -63,7 +63,8 @@ class LabelMemo {
         }
 
         std::uint64_t hash(std::uint64_t multiplier) const {
-            const std::uint64_t all = words[0] + std::rotl(words[1], 21) + std::rotl(words[2], 37) + std::rotl(words[3], 51);
+            const std::uint64_t all =
+                words[0] + std::rotl(words[1], 21) + std::rotl(words[2], 37) + std::rotl(words[3], 51);
             const std::uint64_t hash = all * multiplier;
             return (hash ^ hash >> 32) * multiplier;
         }

@@ -8,7 +8,7 @@
 
 namespace dpdistinct {
 
-enum class Every : std::uint8_t { kWhole, kDay, kWeek, kMonth, kYear };  // kWhole: the text itself
+enum class Every : std::uint8_t { kWhole, kDay, kWeek, kMonth, kQuarter, kYear };  // kWhole: the text itself
 
 class PeriodLabel {
    public:
@@ -17,10 +17,16 @@ class PeriodLabel {
         if (is_label(text, every)) return text;
         if (!read_day(text) || !write_day()) return {};
         switch (every) {
-            case Every::kDay: return {label_, 10};
-            case Every::kMonth: return {label_, 7};
-            case Every::kYear: return {label_, 4};
-            default: return week();
+            case Every::kDay:
+                return {label_, 10};
+            case Every::kMonth:
+                return {label_, 7};
+            case Every::kQuarter:
+                return quarter();
+            case Every::kYear:
+                return {label_, 4};
+            default:
+                return week();
         }
     }
 
@@ -32,13 +38,17 @@ class PeriodLabel {
         int year, part;
         if (text.size() < 4 || !number(text, 0, 4, year) || year < 1000) return false;
         switch (every) {
-            case Every::kYear: return text.size() == 4;
+            case Every::kYear:
+                return text.size() == 4;
             case Every::kMonth:
                 return text.size() == 7 && text[4] == '-' && number(text, 5, 2, part) && part >= 1 && part <= 12;
+            case Every::kQuarter:
+                return text.size() == 7 && text[4] == '-' && text[5] == 'Q' && text[6] >= '1' && text[6] <= '4';
             case Every::kWeek:
                 return text.size() == 8 && text[4] == '-' && text[5] == 'W' && number(text, 6, 2, part) && part >= 1 &&
                        part <= 53;
-            default: return false;
+            default:
+                return false;
         }
     }
 
@@ -47,7 +57,8 @@ class PeriodLabel {
         int year, month, day, minute = 0;
         if (text.size() < 10 || text[4] != '-' || text[7] != '-') return false;
         if (!number(text, 0, 4, year) || !number(text, 5, 2, month) || !number(text, 8, 2, day)) return false;
-        const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+        const std::chrono::year_month_day date{std::chrono::year(year),
+                                               std::chrono::month(static_cast<unsigned>(month)),
                                                std::chrono::day(static_cast<unsigned>(day))};
         if (!date.ok() || (text.size() > 10 && !read_time(text.substr(10), minute))) return false;
         day_ = std::chrono::sys_days(date) + Days(minute < 0 ? -1 : minute >= kDay ? 1 : 0);
@@ -80,7 +91,8 @@ class PeriodLabel {
     // +02:00, +0200 or +02.
     static bool read_zone(std::string_view text, int& minute) {
         int hours, minutes = 0;
-        if (text.size() < 3 || (text[0] != '+' && text[0] != '-') || !number(text, 1, 2, hours) || hours > 14) return false;
+        if (text.size() < 3 || (text[0] != '+' && text[0] != '-') || !number(text, 1, 2, hours) || hours > 14)
+            return false;
         const int sign = text[0] == '+' ? 1 : -1;
         text.remove_prefix(3);
         if (text.starts_with(':') && text.size() == 3) text.remove_prefix(1);
@@ -120,6 +132,13 @@ class PeriodLabel {
         std::memcpy(label_ + 4, "-W", 2);
         write(6, static_cast<int>(since.count() / 7) + 1);
         return {label_, 8};
+    }
+
+    std::string_view quarter() {
+        const int month = 10 * (label_[5] - '0') + (label_[6] - '0');
+        label_[5] = 'Q';
+        label_[6] = static_cast<char>('0' + (month + 2) / 3);
+        return {label_, 7};
     }
 
     void write(std::size_t at, int two_digits) {

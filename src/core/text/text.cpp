@@ -157,8 +157,8 @@ void Cutter::leave_quotes() {
     match_.close_quotes();
 }
 
-// Whether nothing but byte order marks stands before this place in its row. The row lies in `data` from its beginning on,
-// unless it is too long.
+// Whether nothing but byte order marks stands before this place in its row. The row lies in `data` from its beginning
+// on, unless it is too long.
 bool Cutter::only_marks_before(const char* data, const char* at) const {
     const char* const first = data + begin_;
     const auto size = static_cast<std::ptrdiff_t>(kMark.size());

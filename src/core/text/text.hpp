@@ -78,8 +78,7 @@ struct CsvLayout {
 
 // How many rows were left out, by reason. Only `check` asks for this.
 struct LeftOut {
-    std::atomic<std::uint64_t> empty = 0, comments = 0, too_long = 0, open_quotes = 0, unclear = 0,
-                               no_objects = 0;
+    std::atomic<std::uint64_t> empty = 0, comments = 0, too_long = 0, open_quotes = 0, unclear = 0, no_objects = 0;
 };
 
 // Finds a delimiter of several bytes, a byte at a time, also where it overlaps with itself: "::" ends twice in ":::".
@@ -125,17 +124,11 @@ struct Block {
 class Cutter {
    public:
     // JSON lines have no CSV layout; quotes do not matter there.
-    Cutter(std::vector<Source> sources, const std::optional<CsvLayout>& csv, std::size_t block,
-           std::size_t longest_row, LeftOut* left_out)
-        : sources_(std::move(sources)),
-          quotes_(csv && csv->quotes),
-          is_long_(csv && csv->is_long()),
-          marks_(csv && csv->marks),
-          delimiters_{' ', '\t'},
-          match_(is_long_ ? csv->delimiter : ""),
-          block_(block),
-          longest_row_(longest_row),
-          left_out_(left_out) {
+    Cutter(std::vector<Source> sources, const std::optional<CsvLayout>& csv, std::size_t block, std::size_t longest_row,
+           LeftOut* left_out)
+        : sources_(std::move(sources)), quotes_(csv && csv->quotes), is_long_(csv && csv->is_long()),
+          marks_(csv && csv->marks), delimiters_{' ', '\t'}, match_(is_long_ ? csv->delimiter : ""), block_(block),
+          longest_row_(longest_row), left_out_(left_out) {
         if (csv && !csv->spaces()) delimiters_.fill(csv->delimiter[0]);
         begin_source();
     }
@@ -168,13 +161,13 @@ class Cutter {
 
     // Of the current source, after the bytes read so far:
     std::uint64_t to_skip_ = 0;
-    std::size_t begin_ = 0;        // where its first row begins among the bytes at hand
-    std::string tail_;             // the bytes so far of a row that has not ended
-    bool tail_quotes_ = false;     // whether there may be quotes in it
-    bool quoted_ = false;          // inside quotes
-    bool after_quote_ = false;     // the last byte was a quote inside quotes: it closes, or a second one follows
-    bool too_long_ = false;        // this row is too long, and its bytes are dropped
-    char previous_ = 0;            // the last byte
+    std::size_t begin_ = 0;     // where its first row begins among the bytes at hand
+    std::string tail_;          // the bytes so far of a row that has not ended
+    bool tail_quotes_ = false;  // whether there may be quotes in it
+    bool quoted_ = false;       // inside quotes
+    bool after_quote_ = false;  // the last byte was a quote inside quotes: it closes, or a second one follows
+    bool too_long_ = false;     // this row is too long, and its bytes are dropped
+    char previous_ = 0;         // the last byte
     std::size_t first_end_ = kNone, last_end_ = kNone;  // row ends that the last scan found
 };
 

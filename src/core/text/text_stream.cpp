@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "arrow/arrow_stream.hpp"
+#include "arrow/pipeline.hpp"
+#include "base/parallel.hpp"
+#include "base/xxh64.hpp"
+#include "keys/key_batch.hpp"
 #include "text/csv.hpp"
 #include "text/json.hpp"
-#include "keys/key_batch.hpp"
 #include "text/label_memo.hpp"
-#include "base/parallel.hpp"
-#include "arrow/pipeline.hpp"
-#include "base/xxh64.hpp"
 
 namespace dpdistinct {
 namespace {
@@ -152,9 +152,9 @@ struct Texts {
 
 struct MakeTexts {
     ArrowSchema schema(const TextQuery& query) const {
-        std::vector<std::string> names;
-        for (const TextColumn& column : query.columns) names.push_back(column.name);
-        return table_schema(std::move(names), "u", true);
+        std::vector<SchemaField> fields;
+        for (const TextColumn& column : query.columns) fields.push_back({column.name, "u"});
+        return table_schema(std::move(fields));
     }
 
     ArrowArray batch(const Block& block, const TextQuery& query) const {
@@ -178,8 +178,7 @@ class TextJob {
     using Piece = Block;
 
     TextJob(std::vector<Source> sources, TextQuery query, Make make)
-        : query_(std::move(query)),
-          make_(std::move(make)),
+        : query_(std::move(query)), make_(std::move(make)),
           cutter_(std::move(sources), query_.csv, query_.block, query_.longest_row, query_.left_out.get()) {}
 
     ArrowSchema schema() const { return make_.schema(query_); }

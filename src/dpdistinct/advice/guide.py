@@ -7,22 +7,26 @@ reasons, and what others have chosen, are in docs/choosing-epsilon.md.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from operator import index
 from statistics import median
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dpdistinct.advice.plan import SubscriptionPlan, plan_subscription
 from dpdistinct.advice.synthetic import made_up_table, scale_for
+from dpdistinct.answers.drawing import release_curve
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import matching_curve
 from dpdistinct.question.parameters import check_parameters
-from dpdistinct.release import release_curve
-from dpdistinct.show.guide_views import draw, html_of, plain_number, text_of
+from dpdistinct.show.guide_views import html_of, plain_number, text_of, told_of
+from dpdistinct.show.output import Shown, Told
 from dpdistinct.wording import surest
+
+if TYPE_CHECKING:
+    from dpdistinct.show.plots import Picture
 
 Audience = Literal["team", "organisation", "public"]
 Harm = Literal["low", "medium", "high"]
@@ -37,6 +41,8 @@ OFTEN = {"once": 1, "yearly": 1, "quarterly": 4, "monthly": 12, "weekly": 52, "d
 MOST = {"releases": 10_000, "people": 10**10, "elements": 10**12}
 FACTORS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 4)  # the epsilons that are shown, over the proposed one
 BETA = "0.05"
+LARGEST_DELTA = Fraction(1, 10**6)
+WORTH_IT = 1.2  # a subscription is proposed where it gives each answer so many times as much
 DRAWN = 25  # answers for each epsilon that is shown
 
 
@@ -52,7 +58,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Guide:
+class Guide(Shown):
     """A proposal, with what was asked. Nothing in it comes from the user's data.
 
     >>> proposal = guide(audience="team", harm="high", releases="quarterly", people=900, elements=3_000)
@@ -74,6 +80,8 @@ class Guide:
     examples: tuple[Example, ...]
     made_up_people: int
     made_up_elements: int
+    subscription: SubscriptionPlan | None  # all answers of a year paid for at once, where that gives more
+    subscription_commands: tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -86,13 +94,22 @@ class Guide:
     def _repr_html_(self) -> str:
         return html_of(self)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """The picture as a .png or .svg file. Needs Matplotlib (pip install '.[plot]' in the clone)."""
-        draw(self, path)
+    def _lists(self) -> dict[str, list[Any]]:
+        rows = [asdict(row) for row in self.examples]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def _told(self) -> Told:
+        return told_of(self)
+
+    def _picture(self) -> Picture:
+        from dpdistinct.show.plots import picture_of_guide
+
+        return picture_of_guide(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, by name."""
-        return asdict(self)
+        plan = self.subscription
+        return asdict(self) | {"subscription": None if plan is None else plan.to_dict()}
 
 
 def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, elements: int) -> Guide:
@@ -119,6 +136,7 @@ def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, e
     budget = epsilon * releases
     scale = scale_for(people=people, elements=elements)
     made_up = math.ceil(people / scale), math.ceil(elements / scale)
+    subscription = subscription_for(releases, yearly, people)
     return Guide(
         audience=audience,
         harm=harm,
@@ -134,6 +152,31 @@ def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, e
         examples=examples_of(epsilon, releases, *made_up),
         made_up_people=made_up[0],
         made_up_elements=made_up[1],
+        subscription=subscription,
+        subscription_commands=() if subscription is None else commands_to_subscribe(subscription),
+    )
+
+
+def subscription_for(releases: int, yearly: Decimal, people: int) -> SubscriptionPlan | None:
+    """All answers of a year, paid for at once; None where that would give each of them hardly more.
+
+    The delta is a thousandth of one person's part of the table at most, and a power of ten.
+    """
+    delta = min(LARGEST_DELTA, Fraction(1, 10 ** (3 + len(str(people - 1)))))
+    plan = plan_subscription(answers=releases, epsilon=yearly, delta=delta)
+    return plan if plan.times >= WORTH_IT else None
+
+
+def commands_to_subscribe(plan: SubscriptionPlan) -> tuple[str, ...]:
+    """What to type for that."""
+    epsilon = plain_number(float(plan.cost.epsilon))
+    delta = f"1e-{len(str(plan.cost.delta.denominator)) - 1}"
+    return (
+        f"dpdistinct ledger create visits --ledger budget.db --budget {epsilon} --delta {delta}",
+        "dpdistinct ledger subscribe visits --ledger budget.db --name year "
+        f"--answers {plan.answers} --epsilon {epsilon} --delta {delta}",
+        "dpdistinct count visits.csv --person user_id --element url --ledger budget.db --dataset visits "
+        "--subscription year --series year --request-id 1",
     )
 
 

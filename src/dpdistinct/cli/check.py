@@ -15,13 +15,13 @@ EXAMPLES = (
     "check visits.csv --person user_id --element url",
     "check ratings.dat --person 1 --element 2",
 )
-OF_QUESTION = ("person", "element", "sql")
+OF_QUESTION = ("person", "element", "sql", "trust_sql", "table")
 OF_MACHINE = ("memory_limit", "temp_directory", "threads")
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the command."""
-    files = tuple(Reading().__dict__)
+    files = tuple(name for name in Reading().__dict__ if name != "date_format")  # it is for groups
     only = (*OF_QUESTION, *files, *OF_MACHINE)
     optional = {"person": (), "element": (), "encoding": None}
     command(app, Question, Reading, Machine, only=only, defaults=optional, examples=EXAMPLES)(check_command)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,32 +19,51 @@ from dpdistinct.cli.options import (
     GroupsFile,
     Json,
     Options,
+    Outputs,
+    check_outputs,
     command,
     decided,
     on_terminal,
+    write_outputs,
 )
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
-from dpdistinct.show.terminal import say, terminal_width
+from dpdistinct.show.answers import lines_of
+from dpdistinct.show.bill import bill
+from dpdistinct.show.pivot import pivot_places
+from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
-    from dpdistinct.asking import Answered
+    from dpdistinct.asking import Answered, Foreseen
 
 EXAMPLES = (
     "count visits.csv --person user_id --element url",
     "count 'logs/*.parquet' --person user --element site --epsilon 0.5 --json",
     "count shop.db --sql 'SELECT who, item FROM orders' --person who --element item",
+    "count visits.csv --person user_id",
     "count visits.csv --person user_id --element url --ledger budget.db --dataset visits",
+    "count visits.csv --person user_id --element url --ledger budget.db --dataset visits "
+    "--subscription daily --series daily --request-id 2024-01-31",
     "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US",
+    "count visits.csv --person user_id --element url --group-by country --groups DE,FR,US "
+    "--output countries.csv --output countries.png",
     "count visits.parquet --person user_id --element url --method greedy --engine spark",
 )
 
 
+PivotColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--pivot",
+        metavar="DOWN,ACROSS",
+        help="A count by two columns as a wide table of lower bounds: month,country.",
+    ),
+]
 NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
@@ -52,18 +72,48 @@ def add_to(app: typer.Typer) -> None:
     command(app, Question, Reading, Payment, Machine, examples=EXAMPLES)(count)
 
 
-def count(data: Data, options: Options, groups_file: GroupsFile = None, as_json: Json = False) -> None:
-    """One private answer: a lower bound for the distinct count.
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="What would be read and spent; no row is read, and nothing is spent."),
+]
+
+
+def count(
+    data: Data,
+    options: Options,
+    groups_file: GroupsFile = None,
+    pivot: PivotColumns = None,
+    output: Outputs = None,
+    as_json: Json = False,
+    dry_run: DryRun = False,
+) -> None:
+    """One private answer: how many distinct elements, or people.
 
     Where a file is new to you, `dpdistinct check` shows trusted eyes first what would be read.
     """
-    from dpdistinct.asking import ask
+    from dpdistinct.asking import ask, foresee
 
+    check_outputs(output, [*data, groups_file])
+    question, payment = question_of(_priced(options), groups_file), Payment.of(options)
+    if pivot is not None:
+        pivot_places(pivot, question.group_by, question.periods)
+    asked = (data, question, Reading.of(options), Machine.of(options), payment)
+    if dry_run:
+        return _print_bill(foresee(*asked), payment, as_json)
     with on_terminal("opening", data) as progress:
-        question = question_of(options, groups_file)
-        payment = Payment.of(options)
-        answered = ask(data, question, Reading.of(options), Machine.of(options), payment, progress=progress)
-    _print(answered, payment, as_json)
+        answered = ask(*asked, progress=progress)
+    _print(answered, payment, pivot, as_json)
+    write_outputs(_wide(answered.release, pivot), output)
+
+
+def _print_bill(foreseen: Foreseen, payment: Payment, as_json: bool) -> None:
+    say(json.dumps(foreseen.to_dict()) if as_json else bill(foreseen, payment.dataset))
+
+
+def _priced(options: Options) -> Options:
+    """A subscription decides epsilon, so one of the settings file or the environment is not meant."""
+    typed = any(word.partition("=")[0] == "--epsilon" for word in sys.argv)
+    return options if options["subscription"] is None or typed else options | {"epsilon": "1"}
 
 
 def question_of(options: Options, groups_file: Path | None) -> Question:
@@ -71,7 +121,8 @@ def question_of(options: Options, groups_file: Path | None) -> Question:
     given = [options[name] for name in ("groups", "every", "delta", "one_group_per_person")]
     if not options["group_by"] and (groups_file is not None or any(given)):
         raise ParameterError(NEED_GROUP_BY)
-    return Question.of(options | {"groups": written_groups(options, groups_file)})
+    element = options["element"] or options["person"]  # without one, people are counted
+    return Question.of(options | {"element": element, "groups": written_groups(options, groups_file)})
 
 
 def written_groups(options: Options, file: Path | None) -> Any:
@@ -90,12 +141,12 @@ def written_groups(options: Options, file: Path | None) -> Any:
         return "unknown"
     if len(written) != len(names):
         raise ParameterError("--groups must be given once for each --group-by, in the same order")
-    if not all(part for text in written for part in (_list(text) or [""])):
+    if not all(part for text in written for part in (group_list(text) or [""])):
         raise ParameterError("groups must not be empty: --groups DE,FR,US")
-    return {name: _list(text) for name, text in zip(names, written, strict=True)}
+    return {name: group_list(text) for name, text in zip(names, written, strict=True)}
 
 
-def _list(text: str) -> str | list[str]:
+def group_list(text: str) -> str | list[str]:
     """A range, first..last; or labels as one line of CSV: one with a comma is quoted."""
     if ".." in text and not set(',"') & set(text):
         return text
@@ -109,7 +160,12 @@ def _list(text: str) -> str | list[str]:
         ) from None
 
 
-def _print(answered: Answered, payment: Payment, as_json: bool) -> None:
+def _wide(release: Any, pivot: str | None) -> Any:
+    """The release, or what --pivot makes of it."""
+    return release if pivot is None else release.pivot(pivot)
+
+
+def _print(answered: Answered, payment: Payment, pivot: str | None, as_json: bool) -> None:
     """The answer, and what a program or a person needs to know about its price."""
     release: Any = answered.release
     paid = answered.paid
@@ -124,20 +180,24 @@ def _print(answered: Answered, payment: Payment, as_json: bool) -> None:
             fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
             fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
             fields |= {} if payment.series is None else {"series": payment.series}
+            fields |= {} if paid.subscription is None else {"subscription": paid.subscription.to_dict()}
         text = json.dumps(fields)
         heed()  # after a signal nothing is published
         typer.echo(text)
         return
-    table = f"{release.table(terminal_width())}\n" if release.kind == "grouped" else None
-    sentence = release.sentence()
+    table = f"{_wide(release, pivot).table(terminal_width())}\n" if release.kind == "grouped" else None
+    lines = [_wide(release, pivot).sentence()] if release.kind == "grouped" else lines_of(release)
     heed()
     if table is not None:
         typer.echo(table)
-    say(sentence)
+    for i, line in enumerate(lines):
+        say(line, colour=NUMBER if i == 0 and table is None else None)
     if warning:
-        say(f"dpdistinct: warning: {warning}", err=True)
+        say(f"dpdistinct: warning: {warning}", err=True, colour=WARNING)
     if paid is not None:
         from dpdistinct.asking import minute_of
 
         spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
-        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)
+        places = "" if paid.subscription is None else f"; {paid.subscription}"
+        left = f"{payment.dataset} has {paid.left} left in {answered.ledger}{places}"
+        say(f"dpdistinct: {spent}{left}", err=True)

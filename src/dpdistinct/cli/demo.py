@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from dpdistinct.cli.options import command
-from dpdistinct.show.terminal import print_exploration, say
+from dpdistinct.show.terminal import print_told, say
 
 PEOPLE, SITES, SEED = 3000, 60_000, 7
 
@@ -58,4 +58,4 @@ def demo() -> None:
             say(f"  epsilon {epsilon:>3}: at least {again.lower_bound:,} (noisy count {again.estimate:,})")
         say("\nA look behind it, for trusted eyes only:\n")
         say("  dpdistinct explore visits.csv --person user_id --element site\n")
-        print_exploration(visits.explore("site"))
+        print_told(visits.explore("site")._told())

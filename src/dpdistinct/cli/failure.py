@@ -12,6 +12,7 @@ from dpdistinct.question.machine import Machine
 from dpdistinct.question.option import options_of
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
+from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import say
 from dpdistinct.stopping import heed
 
@@ -34,7 +35,9 @@ def status_of(error: DpdistinctError) -> int:
 
 
 # Names that are no words of English; the others read well as they are.
-PARAMETERS = [name for kind in (Question, Machine, Payment) for name in options_of(kind) if "_" in name]
+PARAMETERS = [
+    name for kind in (Question, Reading, Machine, Payment) for name in options_of(kind) if "_" in name
+]
 _SPELT_AS_IN_PYTHON = re.compile(rf"""(?<![\w'"])({"|".join(PARAMETERS)})(?![\w'"=])""")
 
 

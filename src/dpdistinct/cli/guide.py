@@ -6,12 +6,11 @@ import json
 import sys
 import textwrap
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, command
+from dpdistinct.cli.options import Json, Outputs, check_outputs, command, write_outputs
 from dpdistinct.errors import ParameterError
 
 
@@ -94,7 +93,7 @@ def guide_command(
     elements: Annotated[
         str | None, typer.Option(help="About how many different things it has.", metavar="N")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the picture into this .png or .svg file.")] = None,
+    output: Outputs = None,
     as_json: Json = False,
 ) -> None:
     """A few plain questions lead to an epsilon and a budget.
@@ -102,17 +101,14 @@ def guide_command(
     Ends with the commands to copy. It reads no data.
     """
     from dpdistinct.advice.guide import guide
-    from dpdistinct.show.plots import check_plot_path
 
-    if plot is not None:
-        check_plot_path(plot)
+    check_outputs(output)
     given = {"audience": audience, "harm": harm, "releases": releases, "people": people}
     given["elements"] = elements
     asked = {q.name: _answer(q, number, given[q.name]) for number, q in enumerate(QUESTIONS, 1)}
     proposal = guide(**asked)
-    if plot is not None:
-        proposal.plot(plot)
     typer.echo(json.dumps(proposal.to_dict()) if as_json else proposal.text)
+    write_outputs(proposal, output)
 
 
 def _answer(question: Question, number: int, given: str | None) -> Any:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated
 
 import typer
 
 from dpdistinct.cli.options import Json, command
-from dpdistinct.errors import ParameterError
-from dpdistinct.question.parameters import Mechanism, Neighbours, neighbours_of
+from dpdistinct.errors import ParameterError, is_full_disk
 from dpdistinct.show.terminal import print_table, say
-
-if TYPE_CHECKING:
-    from dpdistinct.ledger.account import Entry
 
 app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
 
@@ -60,11 +54,16 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
     from dpdistinct.cost import shown_amount
     from dpdistinct.ledger.account import Ledger
 
-    accounts = Ledger(ledger).show()
+    book = Ledger(ledger)
+    accounts = book.show()
+    subscriptions = {a.dataset: book.subscriptions(a.dataset) for a in accounts}
     amounts = ("budget", "spent", "left")
     if as_json:
         rows = [
             {"dataset": a.dataset, "requests": a.requests, "closed": a.closed}
+            | {"largest_epsilon": None if a.largest_epsilon is None else str(a.largest_epsilon)}
+            | {"trust_sql": a.no_trust_sql_by is None}
+            | {"subscriptions": [one.to_dict() for one in subscriptions[a.dataset]]}
             | {amount: str(getattr(a, amount).epsilon) for amount in amounts}
             | {f"{amount}_delta": str(getattr(a, amount).delta) for amount in amounts}
             for a in accounts
@@ -80,6 +79,14 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
         cells += [shown_amount(cost.delta) for cost in costs] if with_delta else []
         lines.append((f"{a.dataset} (closed)" if a.closed else a.dataset, *cells, str(a.requests)))
     print_table(("data set", *amounts, *deltas, "requests"), lines)
+    for a in accounts:
+        for one in subscriptions[a.dataset]:
+            say(f"{a.dataset}: {one}")
+        if a.largest_epsilon is not None:
+            most = shown_amount(a.largest_epsilon)
+            say(f"{a.dataset}: one answer may cost at most epsilon {most} (set by {a.largest_epsilon_by})")
+        if a.no_trust_sql_by is not None:
+            say(f"{a.dataset}: no sql that is not proven (set by {a.no_trust_sql_by})")
 
 
 @command(
@@ -87,32 +94,132 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
     examples=(
         "ledger history visits --ledger budget.db",
         "ledger history visits --ledger budget.db --csv > visits.csv",
+        "ledger history --ledger budget.db --html > history.html",
     ),
 )
 def history(
-    name: Name,
     ledger: LedgerFile,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="The name of the data set; all of them by default.", metavar="[NAME]"),
+    ] = None,
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_html: Annotated[bool, typer.Option("--html", help="Print a page for a browser.")] = False,
 ) -> None:
-    """All that happened: who asked what, when, and at what cost.
+    """All that happened: who asked what, and what was published.
 
-    Also whether it was answered, and every budget that was set or raised.
+    Also of which data and at what cost, and every budget, subscription and limit that was set.
     """
     from dpdistinct.ledger.account import Ledger
+    from dpdistinct.show.account import csv_of, line_of, row_of
 
-    if as_json and as_csv:
-        raise ParameterError("json and csv exclude each other: --json or --csv")
-    rows = [_row(entry) for entry in Ledger(ledger).history(name)]
+    if as_json + as_csv + as_html > 1:
+        raise ParameterError("json, csv and html exclude each other: --json, --csv or --html")
+    entries = Ledger(ledger).history(name)
     if as_json:
-        typer.echo(json.dumps(rows))
+        typer.echo(json.dumps([row_of(entry) for entry in entries]))
     elif as_csv:
-        table = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-        table.writeheader()
-        table.writerows({column: _text(value) for column, value in row.items()} for row in rows)
+        typer.echo(csv_of([row_of(entry) for entry in entries]), nl=False)
+    elif as_html:
+        from dpdistinct.show.report import history_page
+
+        typer.echo(history_page(entries, name))
     else:
-        for row in rows:
-            say(_line(row))
+        for entry in entries:
+            say(line_of(entry, named=name is None))
+
+
+@command(app, examples=("ledger report visits --ledger budget.db --output report.html",))
+def report(
+    name: Name,
+    ledger: LedgerFile,
+    output: Annotated[Path, typer.Option(help="The file to write, a page for a browser.", metavar="FILE")],
+) -> None:
+    """A page to hand in: answers, costs, and what is promised."""
+    from dpdistinct.ledger.account import Ledger
+    from dpdistinct.show.report import report_page
+
+    book = Ledger(ledger)
+    entries, accounts = book.history(name), book.show()
+    account = next(account for account in accounts if account.dataset == name)
+    page = report_page(account, entries, book.subscriptions(name))
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        if is_full_disk(error):
+            raise
+        raise ParameterError(
+            f"output cannot be written: {output}; name a file in a folder of yours"
+        ) from None
+    typer.echo(f"{name}: the report is in {output}.")
+
+
+@command(
+    app,
+    examples=(
+        "ledger subscribe visits --ledger budget.db --name daily --answers 365 --epsilon 1 --delta 1e-6",
+    ),
+)
+def subscribe(
+    dataset: Annotated[
+        str, typer.Argument(help="The name of the data set.", metavar="NAME", show_default=False)
+    ],
+    name: Annotated[str, typer.Option(help="A name for the subscription.", metavar="NAME")],
+    answers: Annotated[int, typer.Option(help="How many answers there will be.", metavar="N")],
+    epsilon: Annotated[str, typer.Option(help="What all of them cost together.")],
+    ledger: LedgerFile,
+    delta: Annotated[str, typer.Option(help="What all of them cost together; try 1e-6.")] = "0",
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Pay for many answers at once, for a fraction of the price. What is not used is lost.
+
+    `count ... --subscription NAME` uses one of them. `plan --answers N` shows the price before.
+    """
+    from dpdistinct.advice.plan import SubscriptionPlan
+    from dpdistinct.ledger.account import Cost, Ledger
+
+    made = Ledger(ledger).subscribe(dataset, name, answers=answers, epsilon=epsilon, delta=delta, who=who)
+    plan = SubscriptionPlan(made.answers, Cost(epsilon, delta), made.epsilon_each)
+    if as_json:
+        typer.echo(json.dumps({"dataset": dataset, "name": name} | plan.to_dict()))
+        return
+    say(f"{dataset}: subscription {name} in {ledger}: {plan.sentence()}")
+
+
+@command(
+    app,
+    examples=(
+        "ledger limit visits --ledger budget.db --largest-epsilon 0.5",
+        "ledger limit visits --ledger budget.db --no-trust-sql --as privacy-team",
+    ),
+)
+def limit(
+    name: Name,
+    ledger: LedgerFile,
+    largest_epsilon: Annotated[
+        str | None, typer.Option(help="The largest epsilon that one answer may cost.")
+    ] = None,
+    trust_sql: Annotated[
+        bool | None,
+        typer.Option(
+            "--trust-sql/--no-trust-sql",
+            help="Whether sql that is not proven may be asked (count --trust-sql).",
+        ),
+    ] = None,
+    who: Who = None,
+) -> None:
+    """Limit what one answer may cost, or forbid unproven sql.
+
+    The history keeps it. It holds for new requests; stored answers are still given.
+    """
+    from dpdistinct.ledger.account import Ledger
+    from dpdistinct.show.account import limit_words
+
+    book = Ledger(ledger)
+    book.limit(name, largest_epsilon=largest_epsilon, trust_sql=trust_sql, who=who)
+    typer.echo(f"{name}: {limit_words(book.history(name)[-1].terms or {})}, in {ledger}.")
 
 
 @command(app, examples=("ledger close visits --ledger budget.db",))
@@ -147,58 +254,3 @@ def raise_command(
     Ledger(ledger).raise_budget(name, budget, delta=delta, who=who)
     and_delta = "" if delta is None else f", delta = {delta}"
     typer.echo(f"{name}: the budget is raised to epsilon = {budget}{and_delta} in {ledger}.")
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    """An entry with its numbers as exact text; None is what this event does not have."""
-    asked = entry.event == "request"
-    cost = {"epsilon": None, "delta": None} if entry.cost is None else entry.cost.to_dict()
-    return {
-        "time": entry.time,
-        "who": entry.who,
-        "event": entry.event,
-        **cost,
-        "request_id": entry.request_id if asked else None,
-        "answered": entry.answered if asked else None,
-        "series": entry.series,
-        "input": entry.input,
-        "question": entry.question,
-        "neighbours": _neighbours(entry.question or {}),
-    }
-
-
-def _neighbours(question: dict[str, Any]) -> Neighbours | None:
-    """What epsilon was the price of; None for questions of a caller's own."""
-    mechanism: Any = question.get("mechanism")
-    if mechanism not in get_args(Mechanism):
-        return None
-    return "add or remove" if "group_by" in question else neighbours_of(mechanism)
-
-
-def _text(value: Any) -> str:
-    """A cell: text as it is, nothing for None, and the rest as JSON."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-
-
-def _line(row: dict[str, Any]) -> str:
-    """An entry for people: the time to the minute, then words."""
-    from dpdistinct.ledger.input import describe_input
-
-    words = [
-        row["time"][:16].replace("T", " ") or "(no time)".ljust(16),
-        row["who"] or "(unknown)",
-        row["event"],
-    ]
-    if row["event"] == "request" and row["request_id"]:
-        words.append(repr(row["request_id"]))
-    if row["epsilon"] is not None:
-        words.append(f"epsilon {row['epsilon']}" + (f" delta {row['delta']}" if row["delta"] != "0" else ""))
-    if row["event"] == "request":
-        words.append("answered" if row["answered"] else "NOT ANSWERED")
-        # Behind the name of a series is what can be compared in it; the question says that as well.
-        words += [f"series {row['series'].partition(' [[')[0]}"] if row["series"] else []
-        words += [f"on {describe_input(row['input'])}"] if row["input"] else []
-        words.append(", ".join(f"{k}={_text(v)}" for k, v in row["question"].items() if v is not None))
-    return "".join(c if c.isprintable() else "\ufffd" for c in "  ".join(words))

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.errors import ParameterError, shown
+from dpdistinct.errors import ParameterError, short, shown
 from dpdistinct.question.option import Option
+from dpdistinct.show.output import Shown, check_output, write_output
 from dpdistinct.show.terminal import say
+from dpdistinct.stopping import heed
 from dpdistinct.wording import over_lines
 
 Data = Annotated[
@@ -31,7 +34,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 GroupsFile = Annotated[
     Path | None, typer.Option(help="A CSV file with the groups to report, and a header as --group-by.")
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
+Outputs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write it to this file, too: .csv, .json, .parquet, .md, .html, .png, .svg or .pdf; repeat it.",
+    ),
+]
 
 Options = dict[str, Any]
 
@@ -141,11 +151,12 @@ def defaults() -> dict[str, Any]:
         if not os.path.isabs(texts["ledger"]):  # in each folder it would be another one
             raise ParameterError(f"{path}: ledger must be a whole path, such as ~/budget.db")
     ledgers = {"ledger": texts["ledger"]} if "ledger" in texts else {}
-    commands = ("create", "show", "history", "close", "reopen", "raise")
+    commands = ("create", "show", "history", "report", "subscribe", "limit", "close", "reopen", "raise")
     reading = {name: value for name, value in texts.items() if name != "ledger"}
     planning = {name: texts[name] for name in ("epsilon", "beta") if name in texts}
     return {
         "count": texts,
+        "sql": {name: value for name, value in texts.items() if name != "epsilon"},
         "explore": reading,
         "check": reading,
         "plan": planning,
@@ -163,6 +174,8 @@ def say_what_decided(settings: dict[str, Any], arguments: Sequence[str]) -> None
     found = found.get(more[0] if more else "", {}) if command == "ledger" else found
     given = {word.partition("=")[0] for word in arguments}
     decided.clear()
+    if "--subscription" in given:  # it decides epsilon
+        found = {name: value for name, value in found.items() if name != "epsilon"}
     for name, value in found.items():
         if f"--{name.replace('_', '-')}" not in given and f"DPDISTINCT_{name.upper()}" not in os.environ:
             decided[name] = value
@@ -177,6 +190,22 @@ def say_what_decided(settings: dict[str, Any], arguments: Sequence[str]) -> None
             "DPDISTINCT_EPSILON",
             err=True,
         )
+
+
+def check_outputs(outputs: Sequence[Path] | None, read: Sequence[str | Path | None] = ()) -> None:
+    """Refuses files that cannot be written, or that are read, before anything is read or paid for."""
+    for path in outputs or ():
+        check_output(path)
+        found = (name for place in read if place is not None for name in glob(str(place)))
+        if path.exists() and any(path.samefile(name) for name in found):
+            raise ParameterError(f"--output: {short(str(path))} is a file that is read; take another name")
+
+
+def write_outputs(shown: Shown, outputs: Sequence[Path] | None) -> None:
+    """After a signal nothing is written."""
+    for path in outputs or ():
+        heed()
+        write_output(shown, path)
 
 
 @contextmanager

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, Options, command
+from dpdistinct.cli.options import Json, Options, Outputs, check_outputs, command, write_outputs
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
-from dpdistinct.show.terminal import print_group_plan, print_plan, say
+from dpdistinct.show.terminal import print_told, say
 
-EXAMPLES = ("plan --epsilon 1", "plan --margin 100 --bound 20 --beta 0.05", "plan --groups 12")
+EXAMPLES = (
+    "plan --epsilon 1",
+    "plan --margin 100 --bound 20 --beta 0.05",
+    "plan --groups 12",
+    "plan --answers 365 --epsilon 1 --delta 1e-6",
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,41 +42,57 @@ def plan_command(
     groups: Annotated[
         int | None, typer.Option(help="For a count by group: how many groups the list has.", metavar="N")
     ] = None,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            help="For a subscription: how many answers, which cost --epsilon and --delta together.",
+            metavar="N",
+        ),
+    ] = None,
+    delta: Annotated[str, typer.Option(help="For a subscription; try 1e-6.")] = "0",
+    output: Outputs = None,
     as_json: Json = False,
 ) -> None:
     """How far noise pushes an answer down, before any data is touched."""
-    from dpdistinct.advice.plan import BOUNDS, plan, plan_groups
+    from dpdistinct.advice.plan import BOUNDS, plan, plan_groups, plan_subscription
 
+    check_outputs(output)
+    if output and margin is not None:
+        raise ParameterError("--output does not apply to --margin, whose answer is a line")
     parameters = Question.of(options).parameters
+    together: dict[str, Any] = {}
+    if answers is not None:
+        subscription = plan_subscription(answers=answers, epsilon=parameters.epsilon, delta=delta)
+        parameters = replace(parameters, epsilon=subscription.epsilon_each)
+        together = subscription.to_dict()
+        if not as_json:
+            say(f"{subscription.sentence()} (dpdistinct ledger subscribe)\nOf each answer:\n")
+    elif delta != "0":
+        raise ParameterError("delta needs a number of answers: --answers 365 --delta 1e-6")
     numbers: dict[str, Any] = {
         "epsilon": parameters.epsilon,
         "beta": parameters.beta,
         "bounds": bound or BOUNDS,
     }
-    by_group = [] if groups is None else plan_groups(groups=groups, **numbers)
-    rows = plan(**numbers)
+    rows = plan(**numbers) if groups is None else plan_groups(groups=groups, **numbers)
     if margin is not None:
         _print_epsilons(margin, bound, groups, parameters.beta, as_json)
     elif as_json:
-        typer.echo(json.dumps([asdict(row) for row in by_group or rows]))
-    elif groups is not None:
-        print_group_plan(by_group, parameters, groups)
+        planned = [asdict(row) for row in rows]
+        typer.echo(json.dumps(together | {"each": planned} if together else planned))
     else:
-        print_plan(rows, parameters)
+        print_told(rows._told())
+    write_outputs(rows, output)
 
 
 def _print_epsilons(
     margin: int, bounds: list[int] | None, groups: int | None, beta: Fraction, as_json: bool
 ) -> None:
     from dpdistinct.advice.plan import epsilon_for
-    from dpdistinct.mechanisms.margins import epsilon_for_group
 
     if margin < 0 or not bounds:
         raise ParameterError("margin must be at least 0 and needs a bound: --margin 100 --bound 20")
-    if groups is None:
-        needed = {b: epsilon_for(margin=margin, bound=b, beta=beta) for b in bounds}
-    else:
-        needed = {b: epsilon_for_group(bound=b, size=margin + 1, beta=beta, groups=groups) for b in bounds}
+    needed = {b: epsilon_for(margin=margin, bound=b, beta=beta, groups=groups or 1) for b in bounds}
     if as_json:
         epsilons = {b: None if e is None else float(e) for b, e in needed.items()}
         typer.echo(json.dumps({"margin": margin, "epsilon": epsilons}))

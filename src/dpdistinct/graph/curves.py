@@ -8,7 +8,7 @@ never lowers it (docs/proofs/curves.md; tests/privacy/test_sensitivity.py).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Curve:
         if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
             raise ParameterError(f"bound must be an integer of at least 1, got {shown(bound)}")
         return int(self._evaluate(np.array([min(int(bound), 2**62)], dtype=np.int64))[0])
+
+    def at_all(self, bounds: Sequence[int]) -> list[int]:
+        """The counts for these bounds."""
+        return [int(count) for count in self._evaluate(np.array(bounds, dtype=np.int64))]
 
     def values(self, max_bound: int) -> NDArray[np.int64]:
         """The counts for bounds 1, 2, ..., max_bound."""

@@ -95,9 +95,6 @@ Rounds = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 The place after the last bound has what is kept at none. By group, then by place, without zeros.
 """
 
-CHUNK = 2**14
-"""How many groups are handled at a time, because there may be millions of them."""
-
 
 class GroupedCurve:
     """v_g(l): how many pairs of group g are kept at bound l, for every g and for chosen bounds l.
@@ -120,17 +117,15 @@ class GroupedCurve:
             raise ParameterError("bound must be one of those that the curve was made for")
         return self._kept_up_to(self.bounds.index(bound))
 
-    def above(self, margins: Sequence[int]) -> list[int]:
-        """Sum over the groups of max(0, v_g(l) - margin), for each bound and its margin.
+    def totals(self) -> list[int]:
+        """The counts of all groups together, for each bound.
 
-        Guarantee: adding one person raises the value of bound l by at least 0 and at most l.
+        Guarantee: adding one person raises the value of bound l by a_l with 0 <= a_l <= l, and from one l
+        to the next a_l rises by at most one.
         """
-        least = np.array(margins, dtype=np.int64)[:, None]
-        total = np.zeros(len(self.bounds), np.int64)
-        for first in range(0, self.groups, CHUNK):
-            kept = self._kept(first, min(first + CHUNK, self.groups))[:-1]
-            total += np.maximum(kept - least, 0).sum(axis=1)
-        return [int(x) for x in total]
+        total = np.zeros(len(self.bounds) + 1, np.int64)
+        np.add.at(total, self._place, self._count)
+        return [int(x) for x in np.cumsum(total)[:-1]]
 
     def truth(self) -> NDArray[np.int64]:
         """How many distinct elements each group has. NOT private."""
@@ -138,20 +133,15 @@ class GroupedCurve:
 
     def curve(self, group: int) -> Curve:
         """One group alone: exact at the bounds of this curve and between them where it is linear."""
-        kept = self._kept(group, group + 1)[:-1, 0]
-        return Curve(np.array([0, *self.bounds]), np.concatenate(([0], kept)))
+        here = slice(self._begin[group], self._begin[group + 1])
+        kept = np.zeros(len(self.bounds) + 1, np.int64)
+        kept[self._place[here]] = self._count[here]
+        return Curve(np.array([0, *self.bounds]), np.concatenate(([0], np.cumsum(kept)[:-1])))
 
     def _kept_up_to(self, place: int) -> NDArray[np.int64]:
         """The counts of all groups at a bound, or at none if it is beyond the last."""
         kept = np.where(self._place <= place, self._count, 0)
         return np.diff(np.concatenate(([0], np.cumsum(kept)))[self._begin])
-
-    def _kept(self, first: int, last: int) -> NDArray[np.int64]:
-        """The counts of some groups: a line for each bound and one for none, a column for each group."""
-        here = slice(self._begin[first], self._begin[last])
-        table = np.zeros((len(self.bounds) + 1, last - first), np.int64)
-        table[self._place[here], self._group[here] - first] = self._count[here]
-        return np.cumsum(table, axis=0)
 
     def __repr__(self) -> str:
         return "<GroupedCurve: private>"

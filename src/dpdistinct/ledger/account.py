@@ -20,8 +20,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpdistinct.cost import LONGEST, Cost, exact
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import ParameterError, shown
 from dpdistinct.ledger.claim import Claim
+from dpdistinct.ledger.composition import check_answers, epsilon_each
 from dpdistinct.ledger.place import check_place
 from dpdistinct.ledger.request import (
     Answer,
@@ -29,11 +30,18 @@ from dpdistinct.ledger.request import (
     RequestError,
     Stored,
     answer_fields,
+    canonical,
+    check_allowed,
     check_covered,
+    check_open,
     check_same_question,
+    check_same_series,
     check_text,
+    compared,
     is_short,
+    known_subscription,
     new_request,
+    place_in,
     stored_answer,
     with_key,
 )
@@ -43,10 +51,14 @@ from dpdistinct.ledger.rows import (
     EntryRow,
     LedgerError,
     SeriesRow,
+    Subscription,
+    SubscriptionRow,
     UnavailableError,
+    amount_text,
     cost_text,
     digest,
     read_cost,
+    read_subscription,
 )
 from dpdistinct.ledger.store import make_file, open_book, refusal
 
@@ -60,6 +72,7 @@ __all__ = [
     "LedgerError",
     "RequestError",
     "Stored",
+    "Subscription",
     "UnavailableError",
 ]
 
@@ -75,10 +88,11 @@ UNSHARED = SHARED_DIRECTORY | stat.S_ISVTX  # the sticky bit, with which only ow
 class Entry:
     """One event in the history of a data set, at `time` (UTC, ISO 8601).
 
-    The cost is that of a request, the budget for "create" and "raise", and None for other events.
+    The cost is that of a request or a subscription, the budget for "create" and "raise", and None for other
+    events. A request that a subscription paid for has a `place` in it, and cost the account nothing more.
     """
 
-    event: str  # create, request, close, reopen, raise
+    event: str  # create, request, subscribe, limit, close, reopen, raise
     time: str
     who: str
     cost: Cost | None
@@ -87,13 +101,30 @@ class Entry:
     input: Any = None
     series: str | None = None
     answered: bool = False
+    dataset: str = ""
+    subscription: str | None = None
+    place: int | None = None
+    terms: dict[str, Any] | None = None  # of a subscription or a limit
+    answer: dict[str, Any] | None = None  # as it was published
+    answer_time: str | None = None
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a request would take. stored: its answer is there already; paid: it was paid for before."""
+
+    stored: bool
+    paid: bool
+    left: Cost
+    left_after: Cost
 
 
 class Ledger:
     """Budgets of data sets in one SQLite file, for any number of processes and people at once.
 
-    Guarantee: the costs of all answers ever returned for a data set sum to at most its budget, and a
-    request has one answer, whatever crashes when (docs/ledger-protocol.md; tests/ledger/test_ledger.py).
+    Guarantee: the costs of all answers ever returned for a data set sum to at most its budget, where all
+    answers of a subscription count as the one debit that paid for them; and a request has one answer,
+    whatever crashes when (docs/ledger-protocol.md; tests/ledger/test_ledger.py).
     This holds against accidents, not against somebody who edits the file or puts back an older one.
 
     `who` is the name in the history, where None stands for the user's name.
@@ -158,6 +189,77 @@ class Ledger:
                 )
             book.record(EntryRow(0, dataset, "raise", _now(), who, cost_text(new)))
 
+    def subscribe(
+        self,
+        dataset: str,
+        name: str,
+        *,
+        answers: int,
+        epsilon: Any,
+        delta: Any = 0,
+        who: str | None = None,
+    ) -> Subscription:
+        """Pay at once for so many answers, which together cost (epsilon, delta). What is not used is lost.
+
+        Guarantee: with the epsilon that each of them has, all of them together, however each is chosen after
+        the answers before it, are (epsilon, delta)-differentially private (docs/proofs/subscriptions.md).
+        """
+        check_text(dataset=dataset, subscription=name)
+        cost, who = _budget(epsilon, delta, name="epsilon"), _user(who)
+        made = Subscription(name, check_answers(answers), epsilon_each(answers, cost))
+        terms = {"answers": made.answers, "epsilon_each": amount_text(made.epsilon_each)}
+        with self._book(write=True, whole=True) as book:
+            account = self._account(book, dataset)
+            if book.subscription(dataset, name) is not None:
+                raise LedgerError(
+                    f"the data set {dataset!r} has a subscription {name!r} already, and it cannot be made "
+                    "longer; choose another name; nothing was spent"
+                )
+            check_open(account)
+            check_allowed(account, Cost(made.epsilon_each))
+            check_covered(account, cost)
+            entry = EntryRow(0, dataset, "subscribe", _now(), who, cost_text(cost))
+            book.record(entry._replace(subscription=name, terms=canonical("terms", terms)))
+        return made
+
+    def subscription(self, dataset: str, name: str) -> Subscription:
+        """A subscription, with how much of it is used."""
+        check_text(dataset=dataset, subscription=name)
+        with self._book() as book:
+            self._account(book, dataset)
+            return known_subscription(book.subscription(dataset, name), dataset, name)
+
+    def subscriptions(self, dataset: str) -> list[Subscription]:
+        """All subscriptions of a data set, by name."""
+        check_text(dataset=dataset)
+        with self._book() as book:
+            self._account(book, dataset)
+            return [read_subscription(row) for row in book.rows(SubscriptionRow) if row.dataset == dataset]
+
+    def limit(
+        self,
+        dataset: str,
+        *,
+        largest_epsilon: Any = None,
+        trust_sql: bool | None = None,
+        who: str | None = None,
+    ) -> None:
+        """Say what one answer may cost at most, and whether sql that is not proven may be asked.
+
+        None leaves it as it is. It holds for new requests; stored answers are still given.
+        """
+        who = _user(who)
+        if trust_sql is not None and type(trust_sql) is not bool:
+            raise ParameterError(f"trust_sql must be True, False or None, got {shown(trust_sql)}")
+        terms: dict[str, Any] = {} if trust_sql is None else {"trust_sql": trust_sql}
+        if largest_epsilon is not None:
+            terms["largest_epsilon"] = amount_text(_positive("largest_epsilon", largest_epsilon))
+        if not terms:
+            raise ParameterError("limit needs largest_epsilon or trust_sql: --largest-epsilon 0.5")
+        with self._book(write=True, whole=True) as book:
+            self._account(book, dataset)
+            book.record(EntryRow(0, dataset, "limit", _now(), who, terms=canonical("terms", terms)))
+
     def close(self, dataset: str, *, who: str | None = None) -> None:
         """Pay for no new requests. Answers that are stored or paid for are still given."""
         self._set_closed(dataset, "close", who)
@@ -171,11 +273,12 @@ class Ledger:
         with self._book(whole=True) as book:
             return book.accounts()
 
-    def history(self, dataset: str) -> list[Entry]:
-        """All that happened to one data set, in that order. Checks the whole ledger."""
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """All that happened to one data set, or to all of them, in that order. Checks the whole ledger."""
         with self._book(whole=True) as book:
-            self._account(book, dataset)
-            return [_entry(row) for row in book.rows(EntryRow) if row.dataset == dataset]
+            if dataset is not None:
+                self._account(book, dataset)
+            return [_entry(row) for row in book.rows(EntryRow) if dataset in (None, row.dataset)]
 
     def requests(self, dataset: str) -> list[Entry]:
         """The requests alone, in the order of payment."""
@@ -189,24 +292,18 @@ class Ledger:
             row = book.series(dataset, name)
             return None if row is None else row.bound
 
-    def begun_series(self, dataset: str) -> list[str]:
-        """The names of all series of a data set that have an answer."""
-        check_text(dataset=dataset)
-        with self._book() as book:
-            self._account(book, dataset)
-            return [row.name for row in book.rows(SeriesRow) if row.dataset == dataset]
-
     def pay(
         self,
         dataset: str,
         question: Mapping[str, Any],
         input: Mapping[str, Any] | str,
         cost: Cost,
-        compute: Callable[[], Answer],
+        compute: Callable[..., Answer],
         *,
         request_id: str = "",
         who: str | None = None,
         series: str | None = None,
+        subscription: str | None = None,
     ) -> Stored:
         """The one answer to a request: the stored one, or else it is paid for, computed and stored.
 
@@ -216,7 +313,10 @@ class Ledger:
         and an answer is given out for the input that it was computed from alone: another one is refused. A
         "digest" in it, such as that of `files_input`, is stored under a key of the ledger.
         `compute` reads the data, and starts only when the debit is safe on the disk; if it fails or dies,
-        the debit stays. In a series it must use the bound of `series(dataset, name)`, once there is one.
+        the debit stays. In a series it is called with the bound that the first answer published, which it
+        must use, or with None for the first answer. The answers of a series have the person, the element
+        and the method of their questions in common. With a subscription a place of it pays, and the cost
+        must be that of its answers.
 
         Guarantee: only a stored answer is ever returned, and a request stores one at most. So a request
         that was paid for but not answered needs no second debit when it is asked again: what an earlier
@@ -225,12 +325,13 @@ class Ledger:
         which is settled before it draws, and the others wait for its answer; if it dies, one of them takes
         over. The same holds for the first answer of a series.
         """
-        asked = new_request(dataset, question, input, cost, request_id, _user(who), series)
+        asked = new_request(dataset, question, input, cost, request_id, _user(who), series, subscription)
         with Claim(self._path) as claim:
             while True:
                 found = self._debit(asked, cost, claim)
                 if found is None and claim.held:
-                    found = self._store(asked, *answer_fields(compute(), cost, series), claim)
+                    drawn = compute() if series is None else compute(claim.bound)
+                    found = self._store(asked, *answer_fields(drawn, cost, series), claim)
                 elif found is None:
                     log.info("waiting for another process, which is answering this request")
                     self._wait(claim)
@@ -242,20 +343,13 @@ class Ledger:
         another's and nothing has changed.
         """
         with self._book(write=True) as book:
-            account = self._account(book, asked.dataset)
-            asked = with_key(asked, book.key)
-            paid = book.request(str(asked.key))
-            if paid is not None:
-                check_same_question(paid, asked)
-            if paid is None:
-                check_covered(account, cost)
-            elif paid.cost != asked.cost:
-                raise RequestError(
-                    "this request was paid for with another epsilon or delta; name them in the question"
-                )
-            elif paid.answer is not None:
-                return stored_answer(paid, asked, account, stored=True)
-            if not self._take(claim, book, asked):
+            account, asked, paid, series = self._look_up(book, asked, cost)
+            if paid is not None and paid.answer is not None:
+                return stored_answer(paid, asked, account, _paid_by(book, paid), stored=True)
+            # Before the first answer of a series, which chooses the bound, the claim is on all of the series.
+            begins = bool(asked.series) and series is None
+            name = digest("series", (asked.dataset, asked.series)) if begins else str(asked.key)
+            if not claim.take(name, bound=None if series is None else series.bound):
                 return None
             if paid is None:
                 book.record(asked._replace(time=_now(), claim=claim.token))
@@ -263,11 +357,59 @@ class Ledger:
                 book.write(paid._replace(claim=claim.token))
             return None
 
-    def _take(self, claim: Claim, book: Book, asked: EntryRow) -> bool:
-        """Claim the request; or all of its series, before its first answer, since that chooses the bound."""
-        begins = bool(asked.series) and book.series(asked.dataset, str(asked.series)) is None
-        name = digest("series", (asked.dataset, asked.series)) if begins else str(asked.key)
-        return claim.take(name, begins_series=begins)
+    def foresee(
+        self,
+        dataset: str,
+        question: Mapping[str, Any],
+        input: Mapping[str, Any] | str,
+        cost: Cost,
+        *,
+        request_id: str = "",
+        who: str | None = None,
+        series: str | None = None,
+        subscription: str | None = None,
+    ) -> Quote:
+        """What `pay` would take for this request, or the refusal it would end with. Nothing is written."""
+        asked = new_request(dataset, question, input, cost, request_id, _user(who), series, subscription)
+        with self._book() as book:
+            account, asked, paid, _ = self._look_up(book, asked, cost)
+            if paid is not None and paid.answer is not None:
+                stored_answer(paid, asked, account, _paid_by(book, paid), stored=True)  # or a refusal
+            free = paid is not None or asked.subscription is not None
+            left = account.left if free else account.left - cost
+            return Quote(paid is not None and paid.answer is not None, paid is not None, account.left, left)
+
+    def _look_up(
+        self, book: Book, asked: EntryRow, cost: Cost
+    ) -> tuple[Account, EntryRow, EntryRow | None, SeriesRow | None]:
+        """The account, the request with what would pay for it, the same if it was paid for before, and its
+        series; or a refusal.
+        """
+        account = self._account(book, asked.dataset)
+        asked = with_key(asked, book.key)
+        paid = book.request(str(asked.key))
+        series = book.series(asked.dataset, str(asked.series)) if asked.series else None
+        if paid is not None:
+            check_same_question(paid, asked)
+        if series is not None:
+            check_same_series(series, asked)
+        if paid is None:
+            asked = self._covered(book, account, asked, cost)
+        elif paid.cost != asked.cost:
+            raise RequestError(
+                "this request was paid for with another epsilon or delta; name them in the question"
+            )
+        return account, asked, paid, series
+
+    def _covered(self, book: Book, account: Account, asked: EntryRow, cost: Cost) -> EntryRow:
+        """The request with what pays for it, the account or a place of a subscription; or a refusal."""
+        check_open(account)
+        check_allowed(account, cost, json.loads(str(asked.question)))
+        if asked.subscription is None:
+            check_covered(account, cost)
+            return asked
+        place = place_in(book.subscription(asked.dataset, asked.subscription), asked, cost)
+        return asked._replace(place=place)
 
     def _wait(self, claim: Claim) -> None:
         try:
@@ -289,16 +431,17 @@ class Ledger:
                 raise LedgerError(f"the ledger {self._name} was replaced meanwhile; nothing was published")
             asked = with_key(asked, book.key)
             first = book.series(asked.dataset, str(asked.series)) if asked.series else None
-            if paid.claim != claim.token or (first is not None and claim.begins_series):
+            if paid.claim != claim.token or (first is not None and claim.bound is None):
                 return None
             if bound is not None and first is None:
-                book.write(SeriesRow(asked.dataset, str(asked.series), bound))
+                common = compared(asked)
+                book.write(SeriesRow(asked.dataset, str(asked.series), **common, bound=bound))
             elif first is not None and first.bound != bound:
                 raise LedgerError("compute must use the bound of the series; nothing was published")
             paid = paid._replace(input=asked.input, kind=kind, answer=answer, answered=_now(), claim=None)
             book.write(paid)
             claim.give_up()  # while nobody can make a claim: so no answer leaves its file behind
-            return stored_answer(paid, asked, account, stored=False)
+            return stored_answer(paid, asked, account, _paid_by(book, paid), stored=False)
 
     def _set_closed(self, dataset: str, event: str, who: str | None) -> None:
         who = _user(who)
@@ -341,6 +484,10 @@ class Ledger:
         return account
 
 
+def _paid_by(book: Book, paid: EntryRow) -> Subscription | None:
+    return None if paid.subscription is None else book.subscription(paid.dataset, paid.subscription)
+
+
 def _entry(row: EntryRow) -> Entry:
     request = row.event == "request"
     return Entry(
@@ -353,11 +500,17 @@ def _entry(row: EntryRow) -> Entry:
         input=json.loads(str(row.input)) if request else None,
         series=row.series or None,
         answered=row.answer is not None,
+        dataset=row.dataset,
+        subscription=row.subscription,
+        place=row.place,
+        terms=None if row.terms is None else json.loads(row.terms),
+        answer=None if row.answer is None else json.loads(row.answer),
+        answer_time=row.answered,
     )
 
 
-def _budget(budget: Any, delta: Any) -> Cost:
-    amount = Cost(_positive("budget", budget), exact("delta", delta, hint="try 0 or 1e-6"))
+def _budget(budget: Any, delta: Any, *, name: str = "budget") -> Cost:
+    amount = Cost(_positive(name, budget), exact("delta", delta, hint="try 0 or 1e-6"))
     if not amount.delta < 1 or not is_short(amount):
         raise ParameterError("delta must lie in [0, 1), with at most 40 digits; try 1e-6")
     return amount

@@ -26,19 +26,19 @@ class Claim:
         self._place = ""
         self._handle: int | None = None
         self.token = ""  # by which the ledger knows who holds it
-        self.begins_series = False
+        self.bound: int | None = None  # of the series; None before its first answer
 
     @property
     def held(self) -> bool:
         """Whether it is ours."""
         return self._handle is not None
 
-    def take(self, name: str, *, begins_series: bool) -> bool:
+    def take(self, name: str, *, bound: int | None) -> bool:
         """Take the claim of this name unless a living process has it. Only inside a transaction that writes,
         so that nobody else makes the file at the same time.
         """
         self.give_up()
-        self._place, self.begins_series = f"{self._path}-claim-{name[:16]}", begins_series
+        self._place, self.bound = f"{self._path}-claim-{name[:16]}", bound
         while self._handle is None:
             try:
                 handle = os.open(self._place, os.O_RDWR)

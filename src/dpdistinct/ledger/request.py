@@ -11,17 +11,29 @@ from typing import Any, Protocol
 from dpdistinct.cost import LONGEST, Cost, exact, shown_amount
 from dpdistinct.errors import ParameterError, short
 from dpdistinct.ledger.input import describe_input, keyed
-from dpdistinct.ledger.rows import Account, EntryRow, LedgerError, cost_text, request_key
+from dpdistinct.ledger.rows import (
+    Account,
+    EntryRow,
+    LedgerError,
+    SeriesRow,
+    Subscription,
+    cost_text,
+    request_key,
+)
 
 CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda value: str(Fraction(value))
 )
 LARGEST = 2**63  # integers in the file are below this
+COMPARED = ("person", "element", "method")  # what all answers of a series have in common
+SUBSCRIBE = "dpdistinct ledger subscribe NAME --name {} --answers N --epsilon N --delta N --ledger FILE"
 TOO_DEAR = "compute must return an answer that says its epsilon and costs at most what was paid for"
 
 
 class BudgetError(LedgerError):
-    """The budget does not cover a new request, or the data set is closed. Nothing was spent."""
+    """The budget does not cover a new request, the data set is closed, or a limit forbids it. Nothing was
+    spent.
+    """
 
 
 class RequestError(LedgerError):
@@ -47,7 +59,7 @@ class Stored:
     """The one answer to a request, as it is in the ledger since `time` (UTC, ISO 8601).
 
     `stored` says that it was there before, so that nothing was spent and no new noise was drawn; `left` is
-    what is left of the budget.
+    what is left of the budget, and `subscription` is the one that paid for it, if one did.
     """
 
     kind: str
@@ -55,6 +67,7 @@ class Stored:
     time: str
     stored: bool
     left: Cost
+    subscription: Subscription | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +83,20 @@ class Fields:
 
 
 def new_request(
-    dataset: str, question: Any, data: Any, cost: Any, request_id: str, who: str, series: str | None
+    dataset: str,
+    question: Any,
+    data: Any,
+    cost: Any,
+    request_id: str,
+    who: str,
+    series: str | None,
+    subscription: str | None,
 ) -> EntryRow:
     """What is asked, checked, as the entry that it becomes."""
     check_text(dataset=dataset, request_id=request_id)
-    if series is not None:
-        check_text(series=series)
+    for name, text in (("series", series), ("subscription", subscription)):
+        if text is not None:
+            check_text(**{name: text})
     if not isinstance(data, Mapping | str):
         raise ParameterError(f"input must be a mapping or a name, got {type(data).__name__}")
     if not isinstance(cost, Cost) or not (cost.epsilon or cost.delta) or not is_short(cost):
@@ -91,6 +112,7 @@ def new_request(
         request_id=request_id,
         input=canonical("input", data),
         series=series or "",
+        subscription=subscription,
     )
     return request._replace(key=request_key(request))
 
@@ -113,13 +135,67 @@ def answer_fields(drawn: Answer, cost: Cost, series: str | None) -> tuple[str, s
     return kind, answer, bound
 
 
-def check_covered(account: Account, cost: Cost) -> None:
-    """A BudgetError if a request of this cost cannot be paid for."""
+def check_open(account: Account) -> None:
+    """A BudgetError if nothing new may be paid for."""
     if account.closed:
         raise BudgetError(
             f"the data set {account.dataset!r} is closed; nothing was spent; "
             "to reopen it: dpdistinct ledger reopen NAME --ledger FILE"
         )
+
+
+def check_allowed(account: Account, cost: Cost, question: Mapping[str, Any] | None = None) -> None:
+    """A BudgetError if a limit of the data set forbids an answer of this cost, or to this question."""
+    largest = account.largest_epsilon
+    if largest is not None and cost.epsilon > largest:
+        raise BudgetError(
+            f"{cost} is more than one answer about data set {account.dataset!r} may cost, which is epsilon "
+            f"{shown_amount(largest)}, a limit that {account.largest_epsilon_by} set; nothing was spent"
+        )
+    trusted = any(one.get("trust_sql") for one in questions_of(question or {}))
+    if trusted and account.no_trust_sql_by is not None:
+        raise BudgetError(
+            f"trust_sql is not allowed for data set {account.dataset!r}: its queries must be proven to keep "
+            f"people apart, a limit that {account.no_trust_sql_by} set; nothing was spent"
+        )
+
+
+def questions_of(question: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Each question of a request: of several that are asked together, or the one."""
+    several = question.get("questions")
+    if isinstance(several, list) and several and all(isinstance(one, Mapping) for one in several):
+        return several
+    return [question]
+
+
+def known_subscription(found: Subscription | None, dataset: str, name: str) -> Subscription:
+    """The subscription, or a LedgerError if there is none of this name."""
+    if found is None:
+        raise LedgerError(
+            f"the data set {dataset!r} has no subscription {name!r}; to pay for one: {SUBSCRIBE.format(name)}"
+        )
+    return found
+
+
+def place_in(found: Subscription | None, asked: EntryRow, cost: Cost) -> int:
+    """The next place of a subscription, for an answer of the epsilon that each of its answers has."""
+    name = str(asked.subscription)
+    found = known_subscription(found, asked.dataset, name)
+    if cost != Cost(found.epsilon_each):
+        raise RequestError(
+            f"each answer of subscription {name!r} costs epsilon {shown_amount(found.epsilon_each)} and no "
+            f"delta, not {cost}; nothing was spent"
+        )
+    if not found.left:
+        raise BudgetError(
+            f"all {found.answers:,} answers of subscription {name!r} are used; nothing was spent; "
+            f"to pay for another one: {SUBSCRIBE.format('ANOTHER')}"
+        )
+    return found.used + 1
+
+
+def check_covered(account: Account, cost: Cost) -> None:
+    """A BudgetError if the budget does not have this much left."""
     if not account.spent + cost <= account.budget:
         pure = not (account.budget.delta or cost.delta)
         left, budget = (_shown(amount, pure) for amount in (account.left, account.budget))
@@ -145,7 +221,25 @@ def check_same_question(paid: EntryRow, asked: EntryRow) -> None:
         )
 
 
-def stored_answer(paid: EntryRow, asked: EntryRow, account: Account, *, stored: bool) -> Stored:
+def compared(asked: EntryRow) -> dict[str, str]:
+    """What the answers of a series must have in common, as it is stored: JSON."""
+    question = json.loads(str(asked.question))
+    return {name: json.dumps(question.get(name)) for name in COMPARED}
+
+
+def check_same_series(begun: SeriesRow, asked: EntryRow) -> None:
+    """A RequestError if this answer could not be compared with those of its series."""
+    differ = [name for name, value in compared(asked).items() if value != getattr(begun, name)]
+    if differ:
+        raise RequestError(
+            f"series {begun.name!r} began with another {' and another '.join(differ)}, so this answer could "
+            "not be compared with it; choose another name for the series; nothing was spent"
+        )
+
+
+def stored_answer(
+    paid: EntryRow, asked: EntryRow, account: Account, subscription: Subscription | None, *, stored: bool
+) -> Stored:
     """The answer of a request, for the input it was computed from and no other."""
     if paid.input != asked.input:
         old, new = (describe_input(json.loads(str(row.input))) for row in (paid, asked))
@@ -158,7 +252,8 @@ def stored_answer(paid: EntryRow, asked: EntryRow, account: Account, *, stored: 
             f"this question was answered for {old}; this is {new}; "
             "for a new answer, which is paid for, give a request id such as 2024-02"
         )
-    return Stored(str(paid.kind), json.loads(str(paid.answer)), str(paid.answered), stored, account.left)
+    answer = json.loads(str(paid.answer))
+    return Stored(str(paid.kind), answer, str(paid.answered), stored, account.left, subscription)
 
 
 def canonical(name: str, value: Mapping[str, Any] | str) -> str:

@@ -19,26 +19,34 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from dpdistinct.cost import Cost
+from dpdistinct.cost import Cost, exact_text, shown_amount
 from dpdistinct.errors import DpdistinctError
 
-APPLICATION_ID, VERSION = 0x64706C67, 3  # in the header of the file
+APPLICATION_ID, VERSION = 0x64706C67, 4  # in the header of the file
 
 STAY = "BEGIN SELECT RAISE(ABORT, 'only dpdistinct writes a ledger'); END"
 SCHEMA = {
     "accounts": """CREATE TABLE accounts (
   dataset TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL,
-  requests INTEGER NOT NULL, closed INTEGER NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID""",
+  requests INTEGER NOT NULL, closed INTEGER NOT NULL, largest_epsilon TEXT, largest_epsilon_by TEXT,
+  no_trust_sql_by TEXT, digest TEXT NOT NULL) WITHOUT ROWID""",
     "entries": """CREATE TABLE entries (
   number INTEGER PRIMARY KEY CHECK (number > 0), dataset TEXT NOT NULL, event TEXT NOT NULL,
-  time TEXT NOT NULL, who TEXT NOT NULL, cost TEXT, key TEXT, question TEXT, request_id TEXT, input TEXT,
-  series TEXT, kind TEXT, answer TEXT, answered TEXT, claim TEXT, digest TEXT NOT NULL)""",
+  time TEXT NOT NULL, who TEXT NOT NULL, cost TEXT, terms TEXT, key TEXT, question TEXT, request_id TEXT,
+  input TEXT, series TEXT, subscription TEXT, place INTEGER, kind TEXT, answer TEXT, answered TEXT,
+  claim TEXT, digest TEXT NOT NULL)""",
     # Two indexes: if damage removes a request from one, the other still prevents a second insert.
     "entries_by_key": "CREATE UNIQUE INDEX entries_by_key ON entries (key)",
     "entries_by_key_again": "CREATE UNIQUE INDEX entries_by_key_again ON entries (key)",
+    # A place of a subscription is one answer, even if damage set back how many are used.
+    "entries_by_place": "CREATE UNIQUE INDEX entries_by_place ON entries (dataset, subscription, place)",
     "series": """CREATE TABLE series (
-  dataset TEXT NOT NULL, name TEXT NOT NULL, bound INTEGER NOT NULL, digest TEXT NOT NULL,
+  dataset TEXT NOT NULL, name TEXT NOT NULL, person TEXT NOT NULL, element TEXT NOT NULL,
+  method TEXT NOT NULL, bound INTEGER NOT NULL, digest TEXT NOT NULL,
   PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
+    "subscriptions": """CREATE TABLE subscriptions (
+  dataset TEXT NOT NULL, name TEXT NOT NULL, answers INTEGER NOT NULL, epsilon_each TEXT NOT NULL,
+  used INTEGER NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
     "seal": """CREATE TABLE seal (
   entries INTEGER NOT NULL, total TEXT NOT NULL, last TEXT NOT NULL, key TEXT NOT NULL,
   digest TEXT NOT NULL)""",
@@ -49,6 +57,9 @@ SCHEMA = {
   WHEN OLD.answer IS NOT NULL OR (NEW.answer IS NULL AND NEW.claim IS OLD.claim) {STAY}""",
     "series_stay": f"CREATE TRIGGER series_stay BEFORE DELETE ON series {STAY}",
     "bounds_stay": f"CREATE TRIGGER bounds_stay BEFORE UPDATE ON series {STAY}",
+    "subscriptions_stay": f"CREATE TRIGGER subscriptions_stay BEFORE DELETE ON subscriptions {STAY}",
+    "places_stay": f"""CREATE TRIGGER places_stay BEFORE UPDATE ON subscriptions
+  WHEN NEW.used IS NOT OLD.used + 1 OR NEW.answers IS NOT OLD.answers {STAY}""",
 }
 AMOUNT = "(?:0|[1-9][0-9]{0,1999})/[1-9][0-9]{0,1999}"
 FINEST = 10**1000  # denominators of sums stay below this, so that an account never grows
@@ -77,11 +88,40 @@ class Account:
     spent: Cost
     requests: int
     closed: bool = False
+    largest_epsilon: Fraction | None = None  # of one answer
+    largest_epsilon_by: str | None = None  # who set that limit
+    no_trust_sql_by: str | None = None  # who forbade sql that is not proven; None: it is allowed
 
     @property
     def left(self) -> Cost:
         """What may still be spent."""
         return self.budget - self.spent
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """So many answers that were paid for at once, each with this epsilon and no delta."""
+
+    name: str
+    answers: int
+    epsilon_each: Fraction
+    used: int = 0  # a place that was paid for but not answered is used
+
+    @property
+    def left(self) -> int:
+        """How many answers may still be asked for."""
+        return self.answers - self.used
+
+    def __str__(self) -> str:
+        each = shown_amount(self.epsilon_each)
+        return (
+            f"subscription {self.name}: {self.used:,} of {self.answers:,} answers used, epsilon {each} each"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, by name; the epsilon as exact text."""
+        each = exact_text(self.epsilon_each)
+        return {"name": self.name, "answers": self.answers, "used": self.used, "epsilon_each": each}
 
 
 class AccountRow(NamedTuple):
@@ -92,22 +132,28 @@ class AccountRow(NamedTuple):
     spent: str
     requests: int
     closed: int
+    largest_epsilon: str | None
+    largest_epsilon_by: str | None
+    no_trust_sql_by: str | None
 
 
 class EntryRow(NamedTuple):
-    """One event of the history; an event "request" also has what follows `cost`."""
+    """One event of the history; an event "request" also has what follows `terms`."""
 
     number: int  # 1, 2, 3, ... in the file
     dataset: str
-    event: str  # create, request, close, reopen, raise
+    event: str  # create, request, subscribe, limit, close, reopen, raise
     time: str
     who: str
-    cost: str | None = None  # of a request; of create and raise, the budget
+    cost: str | None = None  # of a request or a subscription; of create and raise, the budget
+    terms: str | None = None  # of subscribe and limit: what was agreed
     key: str | None = None
     question: str | None = None
     request_id: str | None = None
     input: str | None = None
     series: str | None = None
+    subscription: str | None = None  # that paid for it; None: the account did
+    place: int | None = None  # in the subscription: 1, 2, 3, ...
     kind: str | None = None
     answer: str | None = None
     answered: str | None = None  # when
@@ -115,18 +161,32 @@ class EntryRow(NamedTuple):
 
 
 class SeriesRow(NamedTuple):
-    """The bound that the first answer of a series published."""
+    """The bound that the first answer of a series published, and what can be compared with it."""
 
     dataset: str
     name: str
+    person: str  # this and the next as JSON
+    element: str
+    method: str
     bound: int
 
 
-Row = TypeVar("Row", AccountRow, EntryRow, SeriesRow)
+class SubscriptionRow(NamedTuple):
+    """A subscription as it is stored."""
+
+    dataset: str
+    name: str
+    answers: int
+    epsilon_each: str
+    used: int
+
+
+Row = TypeVar("Row", AccountRow, EntryRow, SeriesRow, SubscriptionRow)
 TABLES: dict[type, tuple[str, tuple[str, ...]]] = {  # and the primary keys
     AccountRow: ("accounts", ("dataset",)),
     EntryRow: ("entries", ("number",)),
     SeriesRow: ("series", ("dataset", "name")),
+    SubscriptionRow: ("subscriptions", ("dataset", "name")),
 }
 
 
@@ -181,15 +241,39 @@ class Book:
         return row
 
     def series(self, dataset: str, name: str) -> SeriesRow | None:
-        """The bound of a series."""
-        return self._find(SeriesRow, "WHERE dataset = ? AND name = ?", dataset, name)
+        """The bound of a series, and what it is about."""
+        return self._at(SeriesRow, [dataset, name])
+
+    def subscription(self, dataset: str, name: str) -> Subscription | None:
+        """A subscription of a data set."""
+        row = self._at(SubscriptionRow, [dataset, name])
+        return None if row is None else read_subscription(row)
 
     def record(self, entry: EntryRow) -> None:
-        """Append an entry to the history, with the next number, and let it change the account."""
+        """Append an entry to the history, with the next number, and let it change the account, and the
+        subscription that it makes or uses.
+        """
         account = account_after(self.account(entry.dataset), entry)
+        if entry.subscription is not None:
+            old = self.subscription(entry.dataset, entry.subscription)
+            new = subscription_after(old, entry)
+            self.write(
+                SubscriptionRow(entry.dataset, new.name, new.answers, amount_text(new.epsilon_each), new.used)
+            )
         self.write(entry._replace(number=self._entries + 1))
-        budget, spent = cost_text(account.budget), cost_text(account.spent)
-        self.write(AccountRow(account.dataset, budget, spent, account.requests, int(account.closed)))
+        largest = None if account.largest_epsilon is None else amount_text(account.largest_epsilon)
+        self.write(
+            AccountRow(
+                dataset=account.dataset,
+                budget=cost_text(account.budget),
+                spent=cost_text(account.spent),
+                requests=account.requests,
+                closed=int(account.closed),
+                largest_epsilon=largest,
+                largest_epsilon_by=account.largest_epsilon_by,
+                no_trust_sql_by=account.no_trust_sql_by,
+            )
+        )
 
     def write(self, row: Row) -> None:
         """Insert the row, or replace the one with the same primary key."""
@@ -231,6 +315,7 @@ class Book:
         if self.db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
             raise Damaged
         accounts: dict[str, Account] = {}
+        subscriptions: dict[tuple[str, str], Subscription] = {}
         total = numbers = 0
         for entry in self.rows(EntryRow):
             total += int(digest("entries", entry), 16)
@@ -238,12 +323,19 @@ class Book:
             if entry.event == "request" and entry.key != request_key(entry):
                 raise Damaged
             accounts[entry.dataset] = account_after(accounts.get(entry.dataset), entry)
+            if entry.subscription is not None:
+                place = entry.dataset, entry.subscription
+                subscriptions[place] = subscription_after(subscriptions.get(place), entry)
         for row in self.rows(AccountRow):
             total += int(digest("accounts", row), 16)
             if accounts.pop(row.dataset, None) != read_account(row):
                 raise Damaged
+        for paid in self.rows(SubscriptionRow):
+            total += int(digest("subscriptions", paid), 16)
+            if subscriptions.pop((paid.dataset, paid.name), None) != read_subscription(paid):
+                raise Damaged
         total += sum(int(digest("series", row), 16) for row in self.rows(SeriesRow))
-        if accounts or numbers != self._entries or total % MODULUS != self._total:
+        if accounts or subscriptions or numbers != self._entries or total % MODULUS != self._total:
             raise Damaged
 
     def _at(self, kind: type[Row], place: list[Any]) -> Row | None:
@@ -282,28 +374,71 @@ def account_after(account: Account | None, entry: EntryRow) -> Account:
     if account is None:
         raise Damaged
     if entry.event == "request":
+        account = replace(account, requests=account.requests + 1)
+    if entry.event == "subscribe" or (entry.event == "request" and entry.subscription is None):
         spent = account.spent + read_cost(entry.cost)
         if max(spent.epsilon.denominator, spent.delta.denominator) >= FINEST:
             raise LedgerError(
                 "the costs of this data set have too many different denominators to be added exactly; "
                 "use decimals such as 0.5; nothing was spent"
             )
-        account = replace(account, spent=spent, requests=account.requests + 1)
+        account = replace(account, spent=spent)
     elif entry.event == "raise":
         account = replace(account, budget=read_cost(entry.cost))
     elif entry.event in ("close", "reopen"):
         account = replace(account, closed=entry.event == "close")
-    else:
+    elif entry.event == "limit":
+        account = replace(account, **read_limits(entry))
+    elif entry.event != "request":
         raise Damaged
     if not account.spent <= account.budget:
         raise Damaged
     return account
 
 
+def read_limits(entry: EntryRow) -> dict[str, Any]:
+    """What an event "limit" changes in an account."""
+    terms, changed = _terms(entry), dict[str, Any]()
+    if "largest_epsilon" in terms:
+        changed |= {"largest_epsilon": _amount(terms["largest_epsilon"]), "largest_epsilon_by": entry.who}
+    if "trust_sql" in terms:
+        changed |= {"no_trust_sql_by": None if terms["trust_sql"] else entry.who}
+    return changed
+
+
+def subscription_after(old: Subscription | None, entry: EntryRow) -> Subscription:
+    """What an event makes of the subscription that it names; Damaged if it cannot have happened."""
+    if entry.event == "subscribe" and old is None:
+        terms = _terms(entry)
+        each = _amount(terms.get("epsilon_each"))
+        return Subscription(str(entry.subscription), terms.get("answers", 0), each)
+    used = 1 if old is None else old.used + 1
+    if entry.event != "request" or old is None or entry.place != used or used > old.answers:
+        raise Damaged
+    if read_cost(entry.cost) != Cost(old.epsilon_each):
+        raise Damaged
+    return replace(old, used=used)
+
+
+def read_subscription(row: SubscriptionRow) -> Subscription:
+    """The subscription that was stored."""
+    if not 0 <= row.used <= row.answers:
+        raise Damaged
+    return Subscription(row.name, row.answers, _amount(row.epsilon_each), row.used)
+
+
 def read_account(row: AccountRow) -> Account:
     """The account that was stored."""
-    spent = read_cost(row.spent, zero=True)
-    account = Account(row.dataset, read_cost(row.budget), spent, row.requests, bool(row.closed))
+    account = Account(
+        dataset=row.dataset,
+        budget=read_cost(row.budget),
+        spent=read_cost(row.spent, zero=True),
+        requests=row.requests,
+        closed=bool(row.closed),
+        largest_epsilon=None if row.largest_epsilon is None else _amount(row.largest_epsilon),
+        largest_epsilon_by=row.largest_epsilon_by,
+        no_trust_sql_by=row.no_trust_sql_by,
+    )
     if not account.spent <= account.budget:
         raise Damaged
     return account
@@ -320,9 +455,14 @@ def request_key(entry: EntryRow) -> str:
     return digest("request", (entry.dataset, *asked))
 
 
+def amount_text(amount: Fraction) -> str:
+    """The exact number, as it is stored."""
+    return f"{amount.numerator}/{amount.denominator}"
+
+
 def cost_text(cost: Cost) -> str:
     """The exact cost, as it is stored."""
-    return ",".join(f"{amount.numerator}/{amount.denominator}" for amount in (cost.epsilon, cost.delta))
+    return f"{amount_text(cost.epsilon)},{amount_text(cost.delta)}"
 
 
 def read_cost(text: str | None, *, zero: bool = False) -> Cost:
@@ -333,6 +473,20 @@ def read_cost(text: str | None, *, zero: bool = False) -> Cost:
     if cost_text(cost) != text or not (zero or cost.epsilon or cost.delta):
         raise Damaged
     return cost
+
+
+def _terms(entry: EntryRow) -> dict[str, Any]:
+    terms = json.loads(entry.terms or "null")
+    if not isinstance(terms, dict):
+        raise Damaged
+    return terms
+
+
+def _amount(text: Any) -> Fraction:
+    """A positive number, as `amount_text` wrote it."""
+    if not isinstance(text, str) or not re.fullmatch(AMOUNT, text) or not (amount := Fraction(text)):
+        raise Damaged
+    return amount
 
 
 def _checked(kind: type[Row], found: tuple[Any, ...]) -> Row:

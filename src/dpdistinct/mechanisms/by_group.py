@@ -6,6 +6,7 @@ tests/privacy/test_groups_exact.py):
     groups on a public list          epsilon-DP for adding or removing one person
     groups that are not known        (epsilon, delta)-DP for the same
     CHANGING one person's rows       2 epsilon, unlike a single count: one group may lose what another gains
+    a list of one group              epsilon for both: it is a single count
 
 All lower bounds hold together, and with them that of the total, with probability at least 1 - beta
 (unknown groups: each group of the table is shown with a lower bound that is too large with probability at
@@ -14,10 +15,11 @@ most beta; claim G8).
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,20 +29,24 @@ from dpdistinct.cost import exact
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve
-from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores_of_all, qualities
+from dpdistinct.mechanisms.choice import GroupRule, group_grid, group_rule, group_scores, group_share
+from dpdistinct.mechanisms.gem import RESOLUTION
+from dpdistinct.mechanisms.joint import JOINT_SHARE, STEPS, joint_bounds
 from dpdistinct.mechanisms.margins import (
-    GROUP_SHARE,
     TOGETHER,
     group_margin,
     largest_delta,
+    single_margin,
     threshold,
     total_margin,
 )
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin, noise_scale
-from dpdistinct.mechanisms.single import SHARP_SHARE, run_mechanism, sharp_grid, sharp_rule
+from dpdistinct.mechanisms.single import Answer, draw_joint, joint_answer, run_mechanism
 from dpdistinct.question.parameters import (
-    DEFAULT_MAX_BOUND,
+    MAX_BOUND,
+    Aim,
     Mechanism,
+    Neighbours,
     Parameters,
     check_name,
     check_parameters,
@@ -60,20 +66,24 @@ class GroupParameters:
 
     def __post_init__(self) -> None:
         check_name("method by group", self.counting.method, ("matching", "greedy"))
-        check_name("mechanism by group", self.counting.mechanism, ("sharp", "fixed"))
+        which = "mechanism of groups that are counted alone" if self.alone else "mechanism by group"
+        check_name(which, self.counting.mechanism, ("joint" if self.alone else "sharp", "fixed"))
+        if self.counting.aim == "estimate" and self.counting.mechanism == "fixed":
+            raise ParameterError('aim "estimate" chooses a limit per person for it, and here that is fixed')
 
     @property
     def bounds(self) -> list[int]:
         """The bounds at which the counts of all groups are needed."""
         if self.counting.mechanism == "fixed":
-            assert self.counting.max_bound is not None  # checked with the parameters
-            return [self.counting.max_bound]
-        return sharp_grid(self.max_bound)
+            return [self.max_bound]
+        if self.alone:
+            return joint_bounds(self.counting.aim, self.max_bound)
+        return group_grid(self.max_bound)
 
     @property
     def max_bound(self) -> int:
         """The largest bound considered."""
-        return self.counting.max_bound or DEFAULT_MAX_BOUND["sharp"]
+        return self.counting.max_bound or MAX_BOUND
 
     @property
     def alone(self) -> bool:
@@ -81,17 +91,34 @@ class GroupParameters:
         return self.groups == 1 or self.one_group_per_person
 
     @property
+    def neighbours(self) -> Neighbours:
+        """What may be done to one person at the price of epsilon: changed, too, in a single count alone."""
+        return "add, remove or change" if self.groups == 1 else "add or remove"
+
+    @property
     def choice(self) -> Fraction:
-        """What choosing the bound costs."""
+        """What choosing the one bound of all groups costs."""
         counting = self.counting
-        return choice_share(counting.mechanism, self.max_bound, alone=self.alone) * counting.epsilon
+        share = choice_share(counting.mechanism, counting.aim, self.max_bound, self.groups)
+        return share * counting.epsilon
+
+    @property
+    def rule(self) -> GroupRule:
+        """The public rule of that choice."""
+        counting = self.counting
+        return group_rule(
+            aim=counting.aim,
+            epsilon=counting.epsilon,
+            beta=counting.beta,
+            groups=self.groups,
+            delta=self.delta,
+            max_bound=self.max_bound,
+        )
 
 
-def choice_share(mechanism: Mechanism, max_bound: int, *, alone: bool) -> Fraction:
-    """The part of epsilon that chooses the bound: nothing where there is one candidate alone."""
-    if mechanism == "fixed" or max_bound == 1:
-        return Fraction(0)
-    return SHARP_SHARE if alone else GROUP_SHARE
+def choice_share(mechanism: Mechanism, aim: Aim, max_bound: int, groups: int | None) -> Fraction:
+    """The part of epsilon that chooses the one bound of all groups; nothing where there is no choice."""
+    return group_share(aim, groups) if mechanism == "sharp" and max_bound > 1 else Fraction(0)
 
 
 def check_group_parameters(
@@ -104,13 +131,20 @@ def check_group_parameters(
     groups: int | None,
     delta: Any = None,
     one_group_per_person: bool = False,
+    aim: Any = "lower_bound",
 ) -> GroupParameters:
-    """The parameters, exact, or one ParameterError that says what to change."""
+    """The parameters, exact, or one ParameterError that says what to change.
+
+    mechanism: None is "joint" where a group is counted alone, and "sharp" where one bound serves all.
+    """
+    if not isinstance(one_group_per_person, bool):
+        raise ParameterError("one_group_per_person must be True or False")
+    if mechanism is None:
+        mechanism = "joint" if groups == 1 or one_group_per_person else "sharp"
     counting = check_parameters(
         epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound
     )
-    if not isinstance(one_group_per_person, bool):
-        raise ParameterError("one_group_per_person must be True or False")
+    counting = replace(counting, aim=aim)
     if groups is not None:
         if not 1 <= groups <= MAX_GROUPS:
             raise ParameterError(f"groups must have 1 to {MAX_GROUPS:,} entries, got {groups:,}")
@@ -134,20 +168,10 @@ def check_group_parameters(
 
 
 @dataclass(frozen=True)
-class GroupCount:
-    """What is published of one group. `group` is its number."""
-
-    group: int
-    lower_bound: int
-    estimate: int
-    bound: int
-
-
-@dataclass(frozen=True)
 class GroupAnswer:
     """What a mechanism publishes. There is no total if the groups are not known."""
 
-    counts: list[GroupCount]
+    counts: dict[int, Answer]  # of each group by its number; of unknown groups those that are shown
     total_lower_bound: int | None
     total_estimate: int | None
 
@@ -165,105 +189,69 @@ def count_groups(
     moves them by at most the bound in all groups together.
     """
     rest = parameters.counting.epsilon - parameters.choice
-    bound = choose_bound(curve, parameters, rest, sampler)
+    bound = choose_bound(curve, parameters, sampler)
     values = [int(x) for x in counts_at(bound)]
+    if parameters.groups is not None:
+        return _counted(values, bound, rest, parameters, sampler)
     noisy = sampler.laplace_vector(values, sensitivity=bound, epsilon=rest)
-    if parameters.groups is None:
-        return _shown(values, noisy, bound, rest, parameters)
-    margin = group_margin(bound=bound, epsilon=rest, beta=parameters.counting.beta, groups=parameters.groups)
-    counts = [GroupCount(g, max(0, y - margin), max(0, y), bound) for g, y in enumerate(noisy)]
-    scales = ((noise_scale(bound, rest), len(noisy)),)
-    return _with_total(counts, noisy, scales, parameters)
+    return _shown(values, noisy, bound, rest, parameters)
 
 
-def choose_bound(
-    curve: GroupedCurve | None, parameters: GroupParameters, rest: Fraction, sampler: Sampler
-) -> int:
-    """The bound at which most is left of the groups once their margins are subtracted, privately.
+def choose_bound(curve: GroupedCurve | None, parameters: GroupParameters, sampler: Sampler) -> int:
+    """The one bound of all groups, privately: parameters.choice for adding or removing one person (G3).
 
-    The margin of a group is that of the public list, or the threshold if there is none: never one that
-    depends on which groups occur.
+    Everything but the curve follows from public numbers: never from which groups occur.
     """
-    if curve is None or len(parameters.bounds) == 1:
-        return parameters.bounds[0]
-    return _select([curve.above(group_losses(parameters, rest))], parameters, sampler)[0]
-
-
-@lru_cache(maxsize=64)
-def group_losses(parameters: GroupParameters, rest: Fraction) -> tuple[int, ...]:
-    """What each group loses at each bound: its margin, or the threshold of groups that are not known."""
-    bounds = parameters.bounds
-    if parameters.groups is None:
-        return tuple(threshold(bound=b, epsilon=rest, delta=parameters.delta) for b in bounds)
-    beta, groups = parameters.counting.beta, parameters.groups
-    return tuple(group_margin(bound=b, epsilon=rest, beta=beta, groups=groups) for b in bounds)
-
-
-def _select(worth: Sequence[Sequence[int]], parameters: GroupParameters, sampler: Sampler) -> list[int]:
-    """The rule of "sharp", for what each bound is worth; a choice for each line."""
-    rule = sharp_rule(parameters.choice, parameters.max_bound)
-    quality = [qualities(line, rule.bounds, rule.cost) for line in worth]
-    return [
-        rule.bounds[
-            sampler.select(
-                [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
-                sensitivity=RESOLUTION,
-                epsilon=parameters.choice,
-                draw="permute_and_flip",
-            )
-        ]
-        for scores in lead_scores_of_all(quality, rule.bounds, rule.head_starts)
-    ]
+    if parameters.choice == 0:
+        return parameters.max_bound
+    assert curve is not None
+    scores = group_scores(curve.totals(), curve.at(1), parameters.rule)
+    draw: Any = {"sensitivity": RESOLUTION, "epsilon": parameters.choice, "draw": "permute_and_flip"}
+    return parameters.bounds[sampler.select(scores, **draw)]
 
 
 def count_single_groups(
     curves: Sequence[Curve], parameters: GroupParameters, sampler: Sampler
 ) -> GroupAnswer:
-    """Each group by "sharp" or "fixed" with all of epsilon and a bound of its own.
+    """Each group by "joint" or "fixed" with all of epsilon, and with "joint" a bound of its own.
 
     Guarantee: epsilon-DP if nobody holds pairs of two groups (claim G7).
     """
-    if parameters.groups == 1:
-        answer = run_mechanism(curves[0], parameters.counting, sampler)
-        assert answer.bound is not None  # both mechanisms have one
-        assert answer.estimate is not None
-        count = GroupCount(0, answer.lower_bound, answer.estimate, answer.bound)
-        return GroupAnswer([count], answer.lower_bound, answer.estimate)
-    rest = parameters.counting.epsilon - parameters.choice
-    at = np.array(parameters.bounds, dtype=np.int64)
-    if len(parameters.bounds) == 1:
-        chosen = [parameters.bounds[0]] * len(curves)
-    else:
-        chosen = _select([curve._evaluate(at).tolist() for curve in curves], parameters, sampler)
-    noisy, margins, scales = [0] * len(curves), {}, []
-    for bound in sorted(set(chosen)):  # one vector of noise for all groups of a bound
-        here = [group for group, own in enumerate(chosen) if own == bound]
-        values = [curves[group].at(bound) for group in here]
-        for group, y in zip(
-            here, sampler.laplace_vector(values, sensitivity=bound, epsilon=rest), strict=True
-        ):
-            noisy[group] = y
-        beta = parameters.counting.beta
-        margins[bound] = group_margin(bound=bound, epsilon=rest, beta=beta, groups=len(curves))
-        scales.append((noise_scale(bound, rest), len(here)))
-    counts = [
-        GroupCount(group, max(0, y - margins[bound]), max(0, y), bound)
-        for group, (y, bound) in enumerate(zip(noisy, chosen, strict=True))
-    ]
-    return _with_total(counts, noisy, tuple(scales), parameters)
+    counting, groups = parameters.counting, len(curves)
+    if groups == 1:
+        answer = run_mechanism(curves[0], counting, sampler)
+        return GroupAnswer({0: answer}, answer.lower_bound, answer.estimate)
+    if counting.mechanism == "fixed":
+        bound = parameters.max_bound
+        return _counted([curve.at(bound) for curve in curves], bound, counting.epsilon, parameters, sampler)
+    own = replace(counting, beta=TOGETHER * counting.beta / groups)
+    drawn = [draw_joint(curve, own, sampler) for curve in curves]
+    answers = [joint_answer(bound, noisy, own) for bound, noisy in drawn]
+    # Given the bounds, the noise is at most as wide as with the part of epsilon that the choice leaves (G7).
+    left = (1 - JOINT_SHARE) * counting.epsilon
+    of_bounds = sorted(Counter(bound for bound, _ in drawn).items())
+    scales = tuple((noise_scale(bound, left), number) for bound, number in of_bounds)
+    margin = total_margin(scales=scales, beta=(1 - TOGETHER) * counting.beta, whole=False)
+    return _with_total(answers, Fraction(sum(bound * noisy for bound, noisy in drawn), STEPS), margin)
 
 
-def _with_total(
-    counts: list[GroupCount],
-    noisy: Sequence[int],
-    scales: tuple[tuple[float, int], ...],
-    parameters: GroupParameters,
+def _counted(
+    values: Sequence[int], bound: int, epsilon: Fraction, parameters: GroupParameters, sampler: Sampler
 ) -> GroupAnswer:
+    """The noisy counts of all listed groups at a bound that is public by now, and the total."""
+    beta, groups = parameters.counting.beta, len(values)
+    noisy = sampler.laplace_vector(values, sensitivity=bound, epsilon=epsilon)
+    margin = group_margin(bound=bound, epsilon=epsilon, beta=beta, groups=groups)
+    answers = [Answer(max(0, y - margin), max(0, y), bound) for y in noisy]
+    scales = ((noise_scale(bound, epsilon), groups),)
+    of_total = total_margin(scales=scales, beta=(1 - TOGETHER) * beta)
+    return _with_total(answers, Fraction(sum(noisy)), of_total)
+
+
+def _with_total(answers: Sequence[Answer], noisy: Fraction, margin: int) -> GroupAnswer:
     """The total is the better of two lower bounds that hold together: claims G5 and G6."""
-    beta = (1 - TOGETHER) * parameters.counting.beta
-    margin = total_margin(scales=scales, beta=beta)
-    lower = max(sum(count.lower_bound for count in counts), sum(noisy) - margin)
-    return GroupAnswer(counts, lower, max(0, sum(noisy)))
+    lower = max(sum(answer.lower_bound for answer in answers), math.floor(noisy) - margin)
+    return GroupAnswer(dict(enumerate(answers)), lower, max(lower, round(noisy)))
 
 
 def _shown(
@@ -272,9 +260,26 @@ def _shown(
     """Groups of an unknown list: only those that occur and whose noisy count reaches the threshold."""
     least = threshold(bound=bound, epsilon=rest, delta=parameters.delta)
     margin = laplace_margin(sensitivity=bound, epsilon=rest, beta=parameters.counting.beta)
-    counts = [
-        GroupCount(group, max(0, y - margin), y, bound)
+    counts = {
+        group: Answer(max(0, y - margin), y, bound)
         for group, (value, y) in enumerate(zip(values, noisy, strict=True))
         if value > 0 and y >= least
-    ]
+    }
     return GroupAnswer(counts, None, None)
+
+
+def margin_of_group(
+    *,
+    mechanism: Mechanism,
+    aim: Aim,
+    max_bound: int,
+    bound: int,
+    epsilon: Fraction,
+    beta: Fraction,
+    groups: int,
+) -> int:
+    """What a listed group loses at this bound, for `epsilon` and `beta` of the whole release. Public."""
+    if mechanism == "joint":
+        return single_margin(aim=aim, bound=bound, epsilon=epsilon, beta=beta, groups=groups)
+    rest = (1 - choice_share(mechanism, aim, max_bound, groups)) * epsilon
+    return group_margin(bound=bound, epsilon=rest, beta=beta, groups=groups)

@@ -8,17 +8,56 @@ tests/mechanisms/test_selection.py).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdistinct.digits import log
 from dpdistinct.graph.hull import upper_hull
 
 RESOLUTION = 2**20
 """K: scores are integers with this many units to one person."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """All that a choice by leads knows before it sees the data, in the units of the scores."""
+
+    bounds: list[int]  # to choose from
+    cost: int  # of one unit of the bound
+    prior: list[int]  # of each bound, to be subtracted
+    head_starts: NDArray[Any]  # of each pair of bounds
+
+
+def make_rule(
+    bounds: list[int], *, choice: Fraction, cost: int, head_start: Fraction, reach: Fraction, prior: Fraction
+) -> Rule:
+    """The rule for `choice` of epsilon: bound l has the prior weight l^-prior.
+
+    head_start: for equal bounds, falling to nothing at this ratio of the two, the reach.
+    """
+    starts = [[_head_start(head_start, reach, min(l, m), max(l, m)) for m in bounds] for l in bounds]
+    weights = [units(prior * 2 / choice * log(Fraction(bound))) for bound in bounds]
+    return Rule(bounds, cost, weights, np.array(starts, dtype=object))
+
+
+def _head_start(top: Fraction, reach: Fraction, small: int, large: int) -> int:
+    """Neighbouring bounds score alike; a bonus keeps them from cancelling out.
+
+    top * (1 - (ratio - 1) / (reach - 1)) for the ratio of the bounds, rounded down; at least 0.
+    """
+    n, d = reach.numerator, reach.denominator
+    return max(0, top.numerator * (n * small - d * large) // (top.denominator * (n - d) * small))
+
+
+def units(x: Fraction) -> int:
+    """X in the units of the scores."""
+    return math.ceil(x * RESOLUTION)
 
 
 def qualities(counts: Sequence[int], bounds: Sequence[int], cost: int) -> list[int]:
@@ -54,6 +93,13 @@ def paper_scores(quality: Sequence[int], bounds: Sequence[int]) -> list[int]:
     return [int(x) for x in scores]
 
 
+def rule_scores(counts: Sequence[int], rule: Rule) -> list[int]:
+    """The lead of each candidate with its count, minus its prior."""
+    quality = qualities(counts, rule.bounds, rule.cost)
+    scores = lead_scores(quality, rule.bounds, rule.head_starts)
+    return [score - prior for score, prior in zip(scores, rule.prior, strict=True)]
+
+
 def lead_scores(quality: Sequence[int], bounds: Sequence[int], head_starts: NDArray[Any]) -> list[int]:
     """Min over j != i of floor((P_i - P_j) / max(l_i, l_j)) + head_starts[i, j].
 
@@ -62,33 +108,18 @@ def lead_scores(quality: Sequence[int], bounds: Sequence[int], head_starts: NDAr
     count_i - count_j (docs/proofs/curves.md, claim 7a). The head starts are public, so they move
     nothing. Quadratic: for grids of some hundred bounds.
     """
-    return lead_scores_of_all([quality], bounds, head_starts)[0]
-
-
-def lead_scores_of_all(
-    qualities: Sequence[Sequence[int]], bounds: Sequence[int], head_starts: NDArray[Any]
-) -> list[list[int]]:
-    """The lead scores of several curves on one grid."""
-    if len(bounds) == 1:
-        return [[0]] * len(qualities)
-    scores = []
-    small = int(head_starts.max()) < 2**61
-    of_pairs = cache(lambda fits: _of_pairs(bounds, head_starts, fits))
-    for quality in qualities:
-        fits = small and _fits_int64(quality, bounds, ())
-        p, (largest, starts) = _array(quality, fits), of_pairs(fits)
-        lead = np.subtract.outer(p, p) // largest + starts
-        np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
-        scores.append(lead.min(axis=1).tolist())
-    return scores
-
-
-def _of_pairs(
-    bounds: Sequence[int], head_starts: NDArray[Any], fits: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The larger bound of two candidates, and how far ahead the first starts."""
+    fits = int(head_starts.max()) < 2**61 and _fits_int64(quality, bounds, ())
     b = _array(bounds, fits)
-    return np.maximum.outer(b, b), head_starts.astype(b.dtype)
+    return leads(_array(quality, fits), np.maximum.outer(b, b), head_starts.astype(b.dtype))
+
+
+def leads(quality: NDArray[Any], moved: NDArray[Any], head_starts: NDArray[Any]) -> list[int]:
+    """Min over j != i of floor((P_i - P_j) / moved_ij) + head_starts_ij; nothing to lead over gives 0."""
+    if len(quality) == 1:
+        return [0]
+    lead = np.subtract.outer(quality, quality) // moved + head_starts
+    np.fill_diagonal(lead, lead.max())  # nobody competes with themselves
+    return [int(score) for score in lead.min(axis=1)]
 
 
 def _array(x: Sequence[int], fits: bool) -> NDArray[Any]:

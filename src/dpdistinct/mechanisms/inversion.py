@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from dpdistinct.mechanisms.digits import context, quotient
+from dpdistinct.digits import context, quotient
 
 DIGITS = 40  # at first; a comparison needs more about once in 10^26
 BITS = 128  # at first

@@ -8,17 +8,12 @@ depends on COVERAGE, which docs/proofs/certify_joint.py computes from the other 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpdistinct.mechanisms.digits import context, quotient
-from dpdistinct.mechanisms.gem import RESOLUTION
+from dpdistinct.digits import context, quotient
+from dpdistinct.mechanisms.gem import RESOLUTION, Rule, make_rule, units
 from dpdistinct.question.parameters import MAX_BOUND, Aim
 
 STEPS = 2 * RESOLUTION
@@ -27,7 +22,7 @@ STEPS = 2 * RESOLUTION
 JOINT_SHARE = Fraction(4, 5)  # of epsilon, the strength of the choice; privacy needs at most 0.828
 JOINT_COST = 10  # of a unit of the bound, over epsilon
 JOINT_HEAD_START = Fraction(1, 2)  # of the cost, for equal bounds; falls to nothing at the reach
-JOINT_REACH = 6  # candidates within this factor of each other get a head start
+JOINT_REACH = Fraction(6)  # candidates within this factor of each other get a head start
 JOINT_PRIOR = Fraction(7, 5)  # bound l has the prior weight l^-JOINT_PRIOR
 JOINT_STRETCH: dict[Aim, Fraction] = {  # of the chosen bound, to the one that people are counted with
     "lower_bound": Fraction(1),
@@ -69,27 +64,18 @@ COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
 }
 
 
-@dataclass(frozen=True)
-class JointRule:
-    """All that "joint" knows before it sees the data, in the units of the scores."""
-
-    bounds: list[int]  # to choose from
-    counted: list[int]  # for each of them, the bound of the count
-    cost: int  # of one unit of the bound
-    prior: list[int]  # of each bound, to be subtracted
-    head_starts: NDArray[Any]  # of each pair of bounds
-
-
 @lru_cache(maxsize=64)
-def joint_rule(aim: Aim, epsilon: Fraction, max_bound: int, offset: int) -> JointRule:
+def joint_rule(epsilon: Fraction, max_bound: int, offset: int) -> Rule:
     """The public rule on the grid with this offset."""
-    bounds = joint_grid(max_bound, offset)
-    cost = math.ceil(JOINT_COST * RESOLUTION / epsilon)
-    own = context(40, ROUND_CEILING)
-    unit = JOINT_PRIOR * 2 * RESOLUTION / (JOINT_SHARE * epsilon)
-    prior = [math.ceil(unit * Fraction(own.ln(Decimal(bound)))) for bound in bounds]
-    starts = [[joint_head_start(cost, l, m) for m in bounds] for l in bounds]
-    return JointRule(bounds, joint_counted(aim, bounds), cost, prior, np.array(starts, dtype=object))
+    cost = units(JOINT_COST / epsilon)
+    return make_rule(
+        joint_grid(max_bound, offset),
+        choice=JOINT_SHARE * epsilon,
+        cost=cost,
+        head_start=JOINT_HEAD_START * cost,
+        reach=JOINT_REACH,
+        prior=JOINT_PRIOR,
+    )
 
 
 def joint_grid(max_bound: int, offset: int) -> list[int]:
@@ -102,6 +88,12 @@ def joint_grid(max_bound: int, offset: int) -> list[int]:
     if below and max_bound not in full_grid(offset):
         below = [1, *below[1:-1]]
     return [*below, max_bound]
+
+
+def joint_bounds(aim: Aim, max_bound: int) -> list[int]:
+    """All bounds at which a count may be asked for, whichever grid is drawn."""
+    grids = [joint_grid(max_bound, offset) for offset in range(OFFSETS)]
+    return sorted({bound for grid in grids for bound in grid + joint_counted(aim, grid)})
 
 
 @lru_cache
@@ -128,16 +120,6 @@ def joint_counted(aim: Aim, bounds: list[int]) -> list[int]:
     return [math.floor(JOINT_STRETCH[aim] * bound) for bound in bounds[:-2]] + bounds[-2:]
 
 
-def joint_head_start(cost: int, l: int, m: int) -> int:
-    """Neighbouring bounds score alike; a bonus keeps them from cancelling out.
-
-    JOINT_HEAD_START * cost * (1 - (ratio - 1) / (JOINT_REACH - 1)) for the ratio of the bounds.
-    """
-    small, large = min(l, m), max(l, m)
-    top = JOINT_HEAD_START.numerator * cost * (JOINT_REACH * small - large)
-    return max(0, top // (JOINT_HEAD_START.denominator * (JOINT_REACH - 1) * small))
-
-
 def joint_margin(aim: Aim, epsilon: Fraction, beta: Fraction) -> int:
     """What is subtracted from the noisy count for the lower bound, in steps."""
     return math.ceil(kappa(aim, beta) * STEPS / epsilon)
@@ -147,11 +129,13 @@ def joint_margin(aim: Aim, epsilon: Fraction, beta: Fraction) -> int:
 def kappa(aim: Aim, beta: Fraction) -> Fraction:
     """A number with S(kappa) e^-kappa / 2 <= beta, by the first factor of the table that reaches it.
 
-    S grows with kappa, so a factor holds for every kappa up to its own.
+    S grows with kappa, so a factor holds for every kappa up to its own. S is never more than the number of
+    candidates, which serves the tiny beta of one of a million groups.
     """
     own = context(40, ROUND_CEILING)
-    for reach, factor in COVERAGE[aim]:
+    candidates = Fraction(len(full_grid(0)))  # as many on every grid
+    for reach, factor in [*COVERAGE[aim], (Fraction(1000), candidates)]:
         log = Fraction(own.ln(quotient(own, factor / (2 * beta))))
         if log < reach:
             return log + Fraction(1, 10**30)  # more than the digits may lack
-    raise AssertionError("the table ends beyond the smallest beta that is allowed")
+    raise AssertionError("no beta is so small")

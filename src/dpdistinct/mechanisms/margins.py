@@ -7,15 +7,15 @@ holds (docs/proofs/groups.md; tests/mechanisms/test_group_margins.py).
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from dpdistinct.mechanisms.digits import context, quotient
+from dpdistinct.digits import context, quotient
+from dpdistinct.mechanisms.joint import STEPS, joint_margin
 from dpdistinct.mechanisms.noise import laplace_margin, noise_scale
-
-GROUP_SHARE = Fraction(1, 5)
-"""The part of epsilon that chooses the one bound of all groups; the rest counts them."""
+from dpdistinct.question.parameters import Aim
 
 TOGETHER = Fraction(9, 10)
 """The part of beta for the lower bounds of all groups together; the rest is for their total."""
@@ -34,12 +34,13 @@ def group_margin(*, bound: int, epsilon: Fraction, beta: Fraction, groups: int) 
 
 
 @lru_cache(maxsize=4096)
-def total_margin(*, scales: tuple[tuple[float, int], ...], beta: Fraction) -> int:
+def total_margin(*, scales: tuple[tuple[float, int], ...], beta: Fraction, whole: bool = True) -> int:
     """The least k of Chernoff's bound with P(sum of the noises > k) <= beta (claim G6).
 
     `scales` says how many noises there are of each scale. For every t with 0 < t < 1 / (largest scale),
     P(sum >= k + 1) <= exp(-t (k + 1)) * product of E exp(t X). Any t gives a valid k; a search in floats
-    finds a good one, and k is then computed exactly for it.
+    finds a good one, and k is then computed exactly for it. whole: the noises are integers. If not, they are
+    at most as wide as the Laplace distribution of their scale, and the sum may lie between k and k + 1.
     """
     largest = max(scale for scale, _ in scales)
     steps = 128
@@ -53,16 +54,27 @@ def total_margin(*, scales: tuple[tuple[float, int], ...], beta: Fraction) -> in
     up = context(DIGITS, ROUND_CEILING)
     t = up.divide(Decimal(step), up.multiply(Decimal(steps), Decimal.from_float(largest)))
     needed = up.ln(quotient(up, 1 / beta))
+    log_moment = _log_moment if whole else _log_moment_of_laplace
     for scale, n in scales:
-        rate = up.divide(Decimal(1), Decimal.from_float(scale))
-        none, minus, plus = (
-            up.ln(up.subtract(Decimal(1), up.exp(up.minus(x))))
-            for x in (rate, up.subtract(rate, t), up.add(rate, t))
-        )
-        log_moment = up.subtract(up.subtract(up.multiply(Decimal(2), none), minus), plus)
-        needed = up.add(needed, up.multiply(Decimal(n), log_moment))
+        needed = up.add(needed, up.multiply(Decimal(n), log_moment(up, Decimal.from_float(scale), t)))
     k = up.multiply(up.divide(needed, t), SPARE).to_integral_value(ROUND_CEILING, up)
-    return max(0, int(k) - 1)
+    return max(0, int(k) - 1) if whole else int(k)
+
+
+def _log_moment(up: Context, scale: Decimal, t: Decimal) -> Decimal:
+    """Ln E exp(t X) for discrete Laplace noise X."""
+    rate = up.divide(Decimal(1), scale)
+    none, minus, plus = (
+        up.ln(up.subtract(Decimal(1), up.exp(up.minus(x))))
+        for x in (rate, up.subtract(rate, t), up.add(rate, t))
+    )
+    return up.subtract(up.subtract(up.multiply(Decimal(2), none), minus), plus)
+
+
+def _log_moment_of_laplace(up: Context, scale: Decimal, t: Decimal) -> Decimal:
+    """The same for continuous noise: -ln(1 - (t scale)^2)."""
+    wide = up.multiply(t, scale)
+    return up.minus(up.ln(up.subtract(Decimal(1), up.multiply(wide, wide))))
 
 
 def _log1mexp(x: float) -> float:
@@ -106,22 +118,25 @@ def largest_delta(epsilon: Fraction) -> Fraction:
     return Fraction(down.subtract(down.subtract(Decimal(1), rest), Decimal("1e-50")))
 
 
-def epsilon_for_group(
-    *, size: int, bound: int, beta: Fraction, groups: int, share: Fraction = 1 - GROUP_SHARE
-) -> Fraction | None:
-    """The least epsilon, to a thousandth, at which a group of this size has a margin below it; or None.
+@lru_cache(maxsize=4096)
+def single_margin(*, aim: Aim, bound: int, epsilon: Fraction, beta: Fraction, groups: int) -> int:
+    """How far below its noisy count the lower bound of a group is that "joint" counts by itself, at most.
 
-    `share` is the part of epsilon that counts. A public formula: it knows nothing of the data.
+    `beta` is that of the whole release. All of epsilon is for this one group.
+    """
+    part = beta if groups == 1 else TOGETHER * beta / groups
+    return math.ceil(Fraction(joint_margin(aim, epsilon, part) * bound, STEPS)) - 1
+
+
+def least_epsilon(margin: Callable[[Fraction], int], *, size: int) -> Fraction | None:
+    """The least epsilon, to a thousandth, at which this margin is below the size of a group; or None.
+
+    A public formula: it knows nothing of the data.
     """
     low, high = 1, 1_000_000  # thousandths
-
-    def enough(thousandths: int) -> bool:
-        epsilon = share * Fraction(thousandths, 1000)
-        return laplace_margin(sensitivity=bound, epsilon=epsilon, beta=TOGETHER * beta / groups) < size
-
-    if not enough(high):
+    if margin(Fraction(high, 1000)) >= size:
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        low, high = (low, middle) if margin(Fraction(middle, 1000)) < size else (middle + 1, high)
     return Fraction(low, 1000)

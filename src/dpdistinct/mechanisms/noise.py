@@ -21,8 +21,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from dpdistinct.digits import context, quotient
 from dpdistinct.errors import DpdistinctError
-from dpdistinct.mechanisms.digits import context, quotient
 from dpdistinct.mechanisms.inversion import HidingTail, draw_from
 from dpdistinct.mechanisms.tent import TentTail
 

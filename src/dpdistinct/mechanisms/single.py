@@ -1,9 +1,9 @@
-"""The seven mechanisms. Each reads a curve and returns what may be published.
+"""The mechanisms. Each reads a curve and returns what may be published.
 
 The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
 removing one person, for all but "tent" also for changing one, and lower_bound <= truth with
 probability at least 1 - beta (docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py,
-tests/asking/test_release.py).
+tests/answers/test_release.py).
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpdistinct.digits import log
 from dpdistinct.graph.curves import Curve
-from dpdistinct.mechanisms.digits import context, quotient
-from dpdistinct.mechanisms.gem import RESOLUTION, lead_scores, paper_scores, qualities
-from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, STEPS, joint_margin, joint_rule
+from dpdistinct.mechanisms.gem import RESOLUTION, Rule, make_rule, paper_scores, qualities, rule_scores, units
+from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, STEPS, joint_counted, joint_margin, joint_rule
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin
 from dpdistinct.mechanisms.tent import CHAINS, tent_chain
 from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
@@ -32,7 +30,7 @@ from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Mechanism, Paramet
 SHARP_SHARE = Fraction(2, 5)  # of epsilon, for the choice of the bound
 SHARP_STEP = Fraction(5, 4)  # from one candidate to the next
 SHARP_COST = 7  # what a unit of the bound costs in the scores, over the epsilon of the choice
-SHARP_REACH = 6  # candidates within this factor of each other get a head start
+SHARP_REACH = Fraction(6)  # candidates within this factor of each other get a head start
 SHARP_HEAD_START = Fraction(7, 10)  # of the cost, for equal bounds; falls to nothing at the reach
 
 R2T_BASE = 5.5
@@ -45,6 +43,7 @@ class Answer:
     lower_bound: int
     estimate: int | None  # None: there is no noisy count
     bound: int | None
+    upper_bound: int | None = None  # of people alone
 
 
 def run_mechanism(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
@@ -57,9 +56,9 @@ def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
     half = parameters.epsilon / 2
     bounds = range(1, max_bound + 1)
-    t = 2 / half * _log(max_bound / parameters.beta)
+    t = 2 / half * log(max_bound / parameters.beta)
     cost = per_bound(half, parameters.beta) + t
-    quality = qualities(curve.values(max_bound).tolist(), bounds, _units(cost))
+    quality = qualities(curve.values(max_bound).tolist(), bounds, units(cost))
     scores = paper_scores(quality, bounds)
     chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
     return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
@@ -71,22 +70,28 @@ def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     The count is taken in units of bound / STEPS: one person moves it by STEPS at every bound, as far
     as two scores. Its noise is larger where the choice of the bound was close, and so hides it.
     """
-    epsilon, aim = parameters.epsilon, parameters.aim
+    return joint_answer(*draw_joint(curve, parameters, sampler), parameters)
+
+
+def draw_joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> tuple[int, int]:
+    """The bound of the count, and the noisy count in units of bound / STEPS."""
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
-    rule = joint_rule(aim, epsilon, max_bound, sampler.below(OFFSETS))
-    counts = [curve.at(bound) for bound in rule.bounds]
-    counted = [(curve.at(bound), bound) for bound in rule.counted]
-    leads = lead_scores(qualities(counts, rule.bounds, rule.cost), rule.bounds, rule.head_starts)
+    rule = joint_rule(parameters.epsilon, max_bound, sampler.below(OFFSETS))
+    counted = joint_counted(parameters.aim, rule.bounds)
     chosen, noisy = sampler.select_and_count(
-        [lead - prior for lead, prior in zip(leads, rule.prior, strict=True)],
-        [count * STEPS // bound for count, bound in counted],
+        rule_scores(curve.at_all(rule.bounds), rule),
+        [count * STEPS // bound for count, bound in zip(curve.at_all(counted), counted, strict=True)],
         sensitivity=RESOLUTION,
-        epsilon=epsilon,
+        epsilon=parameters.epsilon,
         share=JOINT_SHARE,
     )
-    bound = rule.counted[chosen]
+    return counted[chosen], noisy
+
+
+def joint_answer(bound: int, noisy: int, parameters: Parameters) -> Answer:
+    """What follows from the draw and public numbers."""
     # More than (noisy - margin) units; so at least the next whole number of elements.
-    margin = joint_margin(aim, epsilon, parameters.beta)
+    margin = joint_margin(parameters.aim, parameters.epsilon, parameters.beta)
     lower_bound = max(0, (noisy - margin) * bound // STEPS + 1)
     nearest = (2 * noisy * bound + STEPS) // (2 * STEPS)
     return Answer(lower_bound, estimate=max(lower_bound, nearest), bound=bound)
@@ -98,8 +103,7 @@ def tent(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     Needs the exact curve. Guarantee: epsilon-DP for adding or removing one person (docs/proofs/tent.md).
     """
     bounds = tent_chain(parameters.max_bound or DEFAULT_MAX_BOUND["tent"], sampler.below(CHAINS))
-    counts = [curve.at(bound) for bound in bounds]
-    lower_bound = sampler.tent(counts, bounds, epsilon=parameters.epsilon, beta=parameters.beta)
+    lower_bound = sampler.tent(curve.at_all(bounds), bounds, epsilon=parameters.epsilon, beta=parameters.beta)
     return Answer(lower_bound, estimate=None, bound=None)
 
 
@@ -114,10 +118,8 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
         return count_at(1, curve, parameters.epsilon, parameters.beta, sampler)
     choice = SHARP_SHARE * parameters.epsilon
     rule = sharp_rule(choice, max_bound)
-    quality = qualities([curve.at(bound) for bound in rule.bounds], rule.bounds, rule.cost)
-    scores = lead_scores(quality, rule.bounds, rule.head_starts)
     chosen = sampler.select(
-        [score - prior for score, prior in zip(scores, rule.prior, strict=True)],
+        rule_scores(curve.at_all(rule.bounds), rule),
         sensitivity=RESOLUTION,
         epsilon=choice,
         draw="permute_and_flip",
@@ -125,23 +127,18 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     return count_at(rule.bounds[chosen], curve, parameters.epsilon - choice, parameters.beta, sampler)
 
 
-@dataclass(frozen=True)
-class SharpRule:
-    """All that "sharp" knows before it sees the data, in the units of the scores."""
-
-    bounds: list[int]
-    cost: int  # of one unit of the bound
-    prior: list[int]  # of each bound, to be subtracted
-    head_starts: NDArray[Any]  # of each pair of bounds
-
-
 @lru_cache(maxsize=64)
-def sharp_rule(choice: Fraction, max_bound: int) -> SharpRule:
+def sharp_rule(choice: Fraction, max_bound: int) -> Rule:
     """The public rule, for `choice` of epsilon."""
-    bounds, cost = sharp_grid(max_bound), _units(SHARP_COST / choice)
-    prior = [_units(2 / choice * _log(Fraction(bound))) for bound in bounds]
-    starts = [[sharp_head_start(cost, l, m) for m in bounds] for l in bounds]
-    return SharpRule(bounds, cost, prior, np.array(starts, dtype=object))
+    cost = units(SHARP_COST / choice)
+    return make_rule(
+        sharp_grid(max_bound),
+        choice=choice,
+        cost=cost,
+        head_start=SHARP_HEAD_START * cost,
+        reach=SHARP_REACH,
+        prior=Fraction(1),
+    )
 
 
 def sharp_grid(max_bound: int) -> list[int]:
@@ -152,20 +149,21 @@ def sharp_grid(max_bound: int) -> list[int]:
     return grid
 
 
-def sharp_head_start(cost: int, l: int, m: int) -> int:
-    """Neighbouring bounds score alike; a bonus keeps them from cancelling out.
-
-    SHARP_HEAD_START * cost * (1 - (ratio - 1) / (SHARP_REACH - 1)) for the ratio of the bounds.
-    """
-    small, large = min(l, m), max(l, m)
-    top = SHARP_HEAD_START.numerator * cost * (SHARP_REACH * small - large)
-    return max(0, top // (SHARP_HEAD_START.denominator * (SHARP_REACH - 1) * small))
-
-
 def fixed(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """The caller knows the bound: all of epsilon goes to the count."""
     assert parameters.max_bound is not None  # checked with the parameters
     return count_at(parameters.max_bound, curve, parameters.epsilon, parameters.beta, sampler)
+
+
+def people(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
+    """How many people there are. Each of them accounts for one, so nothing is chosen and nothing is lost.
+
+    The noisy count has no bias, and the interval around it holds the truth with probability at least
+    1 - beta (docs/proofs/mechanisms.md).
+    """
+    noisy = sampler.laplace(curve.at(1), sensitivity=1, epsilon=parameters.epsilon)
+    margin = laplace_margin(sensitivity=1, epsilon=parameters.epsilon, beta=parameters.beta / 2)
+    return Answer(max(0, noisy - margin), estimate=noisy, bound=1, upper_bound=max(0, noisy + margin))
 
 
 def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
@@ -191,7 +189,7 @@ def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> A
     """
     epsilon, beta = parameters.epsilon, parameters.beta
     outputs = output_grid()
-    tau = max(1, math.ceil(2 / epsilon * _log(len(outputs) / beta)) - 1)
+    tau = max(1, math.ceil(2 / epsilon * log(len(outputs) / beta)) - 1)
     fewest = curve.fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
     # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
     places = np.searchsorted(outputs, fewest, side="right") - 1
@@ -225,20 +223,10 @@ MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
     "fixed": fixed,
     "r2t": r2t,
     "shifted_inverse": shifted_inverse,
+    "people": people,
 }
 
 
 def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
     """What each unit of the bound costs in margin: ln(1 / 2 beta) / epsilon."""
-    return _log(1 / (2 * beta)) / epsilon
-
-
-def _log(x: Fraction) -> Fraction:
-    """Ln x to thirty digits; a public constant, so its rounding is no concern of privacy."""
-    own = context(40, ROUND_HALF_EVEN)
-    return Fraction(own.ln(quotient(own, x))).limit_denominator(10**30)
-
-
-def _units(x: Fraction) -> int:
-    """X in the units of the scores."""
-    return math.ceil(x * RESOLUTION)
+    return log(1 / (2 * beta)) / epsilon

@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from math import lcm
 from typing import NamedTuple
 
-from dpdistinct.mechanisms.digits import context, quotient
+from dpdistinct.digits import context, quotient
 from dpdistinct.question.parameters import MAX_BOUND
 
 # Whoever changes one of these runs docs/proofs/certify_tent.py again: privacy depends on the first

@@ -9,7 +9,8 @@ the column's public type (sources/labels.py), and the list holds such labels:
     integer         its digits                                      7 or "7"
     boolean         true or false                                   True or "true"
     date            2024-03-05                                      date(2024, 3, 5) or "2024-03-05"
-    date, timestamp with every="day", "week", "month" or "year"     "2024-03-05", "2024-W10", ...
+    date, timestamp with every="day", "week", "month", ...          "2024-03-05", "2024-W10", "2024-03",
+                    "quarter" or "year"                             "2024-Q1", "2024"
     text with every: of a date the same, and a text such as 2024-03 stands for its own month
 
 A row whose label is not listed, or is NULL, is left out. A timestamp with a time zone is read in UTC.
@@ -30,7 +31,7 @@ from typing import Any, Literal, get_args
 
 from dpdistinct.errors import InputError, ParameterError, short
 
-Every = Literal["day", "week", "month", "year"]
+Every = Literal["day", "week", "month", "quarter", "year"]
 Value = str | int | bool
 
 MAX_GROUPS = 2**20
@@ -42,12 +43,13 @@ WHY = (
 )
 
 PERIODS: dict[Every, str] = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
-"""How strftime writes the label, in Python and in DuckDB."""
+"""How strftime writes the label, in Python and in DuckDB; it knows no quarters."""
 
 SHAPES: dict[Every, str] = {
     "day": r"\d{4}-\d\d-\d\d",
     "week": r"\d{4}-W\d\d",
     "month": r"\d{4}-\d\d",
+    "quarter": r"\d{4}-Q[1-4]",
     "year": r"\d{4}",
 }
 
@@ -138,6 +140,8 @@ def check_labels(labels: Iterable[str], kind: str) -> None:
 
 def label_of(day: dt.date, every: Every) -> str:
     """The label of the period that this day lies in."""
+    if every == "quarter":
+        return f"{day.year}-Q{(day.month + 2) // 3}"
     return day.strftime(PERIODS[every])
 
 
@@ -160,7 +164,8 @@ def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
         if not dots or every is None:
             raise ParameterError(
                 "groups must be a list, or a range of dates, first..last, together with every, which says "
-                'whether it is of days, weeks, months or years: groups="2024-01..2024-12", every="month", or '
+                "whether it is of days, weeks, months, quarters or years: "
+                'groups="2024-01..2024-12", every="month", or '
                 "--groups 2024-01..2024-12 --every month"
             )
         return list(_periods(_start(first, every), _start(last, every), every)), every
@@ -177,17 +182,22 @@ def _column(groups: Any, every: Every | None) -> tuple[list[Any], Every | None]:
 
 def _start(label: str, every: Every) -> dt.date:
     """The first day of a period. Years have four digits, because labels are compared as text."""
-    completed = {"day": label, "week": f"{label}-1", "month": f"{label}-01", "year": f"{label}-01-01"}[every]
     day = None
     if re.fullmatch(SHAPES[every], label) and label >= "1000":
         try:
-            day = dt.date.fromisoformat(completed)
+            day = dt.date.fromisoformat(_first_day_of(label, every))
         except ValueError:
             day = None
     if day is None:
         example = label_of(dt.date(2024, 3, 5), every)
         raise ParameterError(f"groups by {every} are written like {example}, for dates that exist")
     return day
+
+
+def _first_day_of(label: str, every: Every) -> str:
+    if every == "quarter":
+        return f"{label[:4]}-{3 * int(label[6]) - 2:02}-01"
+    return label + {"day": "", "week": "-1", "month": "-01", "year": "-01-01"}[every]
 
 
 def _periods(first: dt.date, last: dt.date, every: Every) -> Iterator[str]:
@@ -198,8 +208,8 @@ def _periods(first: dt.date, last: dt.date, every: Every) -> Iterator[str]:
         yield label_of(day, every)
         if every == "year":
             year, month = day.year + 1, 1
-        elif every == "month":
-            year, month = divmod(day.year * 12 + day.month, 12)
+        elif every in ("month", "quarter"):
+            year, month = divmod(day.year * 12 + day.month + (0 if every == "month" else 2), 12)
             month += 1
         else:
             try:

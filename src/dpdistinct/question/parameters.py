@@ -12,8 +12,11 @@ from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
 Aim = Literal["lower_bound", "estimate"]
-Mechanism = Literal["joint", "tent", "sharp", "paper", "fixed", "r2t", "shifted_inverse"]
+Mechanism = Literal["joint", "tent", "sharp", "paper", "fixed", "r2t", "shifted_inverse", "people"]
 Neighbours = Literal["add or remove", "add, remove or change"]
+
+MECHANISM_NAMES = tuple(name for name in get_args(Mechanism) if name != "people")
+"""Those to choose from; "people" answers a count of people, and nothing else."""
 
 MAX_BOUND = 2**31  # the largest contribution bound that anybody may ask for
 DEFAULT_MAX_BOUND: dict[Mechanism, int] = {
@@ -71,7 +74,7 @@ def check_parameters(
             f"beta must lie in [1e-12, 0.5), got {shown(beta)}; 0.05 gives a 95% lower bound"
         )
     check_name("method", method, get_args(Method))
-    check_name("mechanism", mechanism, get_args(Mechanism))
+    check_name("mechanism", mechanism, MECHANISM_NAMES)
     check_name("aim", aim, get_args(Aim))
     if aim == "estimate" and mechanism != "joint":
         raise ParameterError(f'aim "estimate" needs mechanism "joint", got {shown(mechanism)}')

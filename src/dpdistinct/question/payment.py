@@ -43,6 +43,9 @@ class Payment(Checked):
     series: str | None = option(
         None, "Answers to be compared: later ones use the limit per person of the first.", printable_text
     )
+    subscription: str | None = option(
+        None, "Use an answer of this subscription, which is paid for: it decides epsilon.", printable_text
+    )
     who: str | None = option(
         None, "The name in the history; the user's by default.", flag="--as", metavar="NAME"
     )
@@ -50,8 +53,10 @@ class Payment(Checked):
     def check_together(self) -> None:
         if self.ledger is not None:
             if self.dataset is None:
-                raise ParameterError(f"dataset must name the data set; {TOGETHER}")
+                raise ParameterError(
+                    f"dataset must name the data set, so that the answer is paid for; {TOGETHER}"
+                )
             return
-        for name in ("dataset", "request_id", "data_name", "series"):
+        for name in ("dataset", "request_id", "data_name", "series", "subscription"):
             if getattr(self, name) not in (None, ""):
                 raise ParameterError(f"{name} needs a ledger; {TOGETHER}")

@@ -6,18 +6,23 @@ through whatever door.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.question.columns import some_names
 from dpdistinct.question.group_lists import Every, GroupList, parse_groups
-from dpdistinct.question.option import Checked, option, yes_or_no
-from dpdistinct.question.parameters import Aim, Mechanism, Method, Parameters, check_parameters
+from dpdistinct.question.option import Checked, option, printable_text, yes_or_no
+from dpdistinct.question.parameters import (
+    MECHANISM_NAMES,
+    Aim,
+    Mechanism,
+    Method,
+    Parameters,
+    check_parameters,
+)
 
 NEED_GROUP_BY = "groups, every, delta and one_group_per_person need a column to group by: by='country'"
 
@@ -45,11 +50,10 @@ class Question(Checked):
     )
     element: tuple[str, ...] = option(
         (),
-        "The column to count; repeat it for several columns.",
+        "The column to count; repeat it for several columns. Without it, people are counted.",
         some_names,
         typed=list,
         metavar="COLUMN",
-        required=True,
     )
     group_by: tuple[str, ...] = option(
         (),
@@ -66,7 +70,7 @@ class Question(Checked):
         metavar="LIST",
     )
     every: Every | None = option(  # of a column of dates that is grouped by without a list
-        None, "Groups of dates: day, week, month or year.", choices=get_args(Every)
+        None, "Groups of dates: day, week, month, quarter or year.", choices=get_args(Every)
     )
     one_group_per_person: bool = option(
         False,
@@ -91,9 +95,9 @@ class Question(Checked):
     )
     mechanism: Mechanism | None = option(
         None,
-        "joint (sharp by group), tent (a sharper lower bound, no noisy count), sharp, paper, r2t, "
-        "shifted_inverse, fixed.",
-        choices=get_args(Mechanism),
+        "joint, tent (a sharper lower bound, no noisy count), sharp, paper, r2t, shifted_inverse, fixed; by "
+        "group its own, or fixed.",
+        choices=MECHANISM_NAMES,
     )
     max_bound: int | None = option(
         None,
@@ -103,17 +107,31 @@ class Question(Checked):
     aim: Aim = option(
         "lower_bound",
         "What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
-        "near the truth; with joint).",
+        "near the truth; with joint, and by group).",
         choices=get_args(Aim),
     )
     sql: str | None = option(
         None,
-        "A SELECT that prepares the rows, with the input as table `data`. It is trusted: what is "
-        "protected is each person's rows of its result.",
+        "A SELECT that prepares the rows, with the input as table `data`. It is checked: each person's rows "
+        "of its result must come from that person's rows alone.",
         _select,
+    )
+    trust_sql: bool = option(
+        False,
+        "Run a query that cannot be proven to keep people apart; the answer says so.",
+        yes_or_no,
+        typed=bool,
+        flag="--trust-sql",
+    )
+    table: str | None = option(
+        None, "The table of a database (SQLite, DuckDB, PostgreSQL) to count in.", printable_text
     )
 
     def check_together(self) -> None:
+        if self.sql is not None and self.table is not None:
+            raise ParameterError("table and sql exclude each other: name the table in the query")
+        if self.trust_sql and self.sql is None and self.table is None:
+            raise ParameterError("trust_sql is for a query (sql), or for a view (table)")
         if self.group_by:
             self._check_groups()
         elif self.groups is not None or self.every or self.delta is not None or self.one_group_per_person:
@@ -139,8 +157,21 @@ class Question(Checked):
             raise ParameterError("group_by must not be the person: every group would be about one person")
 
     @property
+    def counts_people(self) -> bool:
+        """Whether the person itself is counted."""
+        return bool(self.person) and set(self.element) == set(self.person)
+
+    @property
     def parameters(self) -> Parameters:
-        """The numbers of a single count, checked."""
+        """The numbers of a single count, checked.
+
+        A limit of one loses nobody, so for people nothing is chosen, unless a mechanism is asked for.
+        """
+        if self.counts_people and self.mechanism is None and self.max_bound is None:
+            if self.aim != "lower_bound":
+                raise ParameterError("aim does not apply to a count of people, whose estimate has no bias")
+            numbers = replace(self, mechanism="fixed", max_bound=1).parameters
+            return replace(numbers, mechanism="people")
         return check_parameters(
             epsilon=self.epsilon,
             beta=self.beta,
@@ -149,6 +180,11 @@ class Question(Checked):
             max_bound=self.max_bound,
             aim=self.aim,
         )
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """Which rows are asked about, as options."""
+        return {"sql": self.sql, "trust_sql": self.trust_sql, "table": self.table}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,22 +205,25 @@ class Question(Checked):
         """What is asked for, without the numbers: JSON values that are equal for equal questions.
 
         The case of names does not matter, as in SQL (but in JSON lines: exact_names), and neither do
-        spaces, comments and the case of words in a query. The query's text may name what is private, so
-        only its digest is kept.
+        spaces, comments and the case of words in a query. Everything is in it as a text that an auditor can
+        read.
         """
-        sql = None if self.sql is None else hashlib.sha256(_spaced(self.sql).encode()).hexdigest()
         spelt = str if exact_names else str.lower
         identity: dict[str, Any] = {
             "person": [spelt(name) for name in self.person] or None,
             "element": [spelt(name) for name in self.element] or None,
-            "sql": sql,
+            "sql": None if self.sql is None else _spaced(self.sql),
         }
+        if self.trust_sql:
+            identity["trust_sql"] = True
+        if self.table is not None:
+            identity["table"] = self.table
         if self.group_by:
-            listed = self.groups if isinstance(self.groups, str) else _digest(self.groups)
+            listed = self.groups.labels if isinstance(self.groups, GroupList) else self.groups
             identity |= {
                 "group_by": [spelt(name) for name in self.group_by],
                 "groups": listed,
-                "every": self.every,
+                "every": list(self.periods),
                 "one_group_per_person": self.one_group_per_person,
             }
         return identity
@@ -193,14 +232,7 @@ class Question(Checked):
 def check_columns(question: Question) -> None:
     """Refuses a question about a table that does not name its columns."""
     if not question.person or not question.element:
-        raise ParameterError("person and element must name columns of the data")
-
-
-def _digest(groups: GroupList | None) -> str:
-    """Of the list and its order, which is that of the answer."""
-    assert groups is not None
-    text = json.dumps([groups.labels, groups.every])
-    return hashlib.sha256(text.encode()).hexdigest()
+        raise ParameterError("person and element must name columns of the data; count_people() counts people")
 
 
 _WORD = re.compile(

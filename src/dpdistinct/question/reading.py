@@ -6,7 +6,7 @@ Everything here is public and said by the caller: nothing is ever guessed from r
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from dpdistinct.errors import ParameterError, shown
@@ -15,16 +15,34 @@ from dpdistinct.question.option import Checked, option, yes_or_no
 
 Format = Literal["csv", "tsv", "jsonl", "parquet"]
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1")
+OTHER_NAMES = {
+    "utf8": "utf-8",
+    "utf16": "utf-16",
+    "windows-1252": "cp1252",
+    "latin1": "latin-1",
+    "iso-8859-1": "latin-1",
+}
 
 WHITESPACE = "whitespace"  # as a delimiter: runs of spaces and tabs
 TAB = ("tab", "\\t")  # what people type where a tab is hard to type
 LONGEST = 8  # characters of a delimiter or of a comment prefix
+# Of a date format: how one digit is written, and two (or more), as regular expressions of ASCII.
+DIRECTIVES = {
+    "%d": ("[1-9]", "0[1-9]|[12][0-9]|3[01]"),
+    "%m": ("[1-9]", "0[1-9]|1[0-2]"),
+    "%Y": ("", "[1-9][0-9]{3}"),
+    "%y": ("", "[0-9]{2}"),
+    "%H": ("[0-9]", "[01][0-9]|2[0-3]"),
+    "%M": ("[0-9]", "[0-5][0-9]"),
+    "%S": ("[0-9]", "[0-5][0-9]"),
+}
 
 
 def _encoding(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value.lower() not in ENCODINGS:
+    found = OTHER_NAMES.get(value.lower(), value.lower()) if isinstance(value, str) else None
+    if found not in ENCODINGS:
         raise ParameterError(f"{name} must be one of {', '.join(ENCODINGS)}, got {shown(value)}")
-    return value.lower()
+    return found
 
 
 def _format(name: str, value: Any) -> str | None:
@@ -52,6 +70,20 @@ def _comment(name: str, value: Any) -> Any:
     return value
 
 
+def _date_format(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    parts = re.findall("%.?", value, re.DOTALL) if type(value) is str else []
+    complete = {"%d", "%m"} <= set(parts) and len({"%Y", "%y"} & set(parts)) == 1
+    known = set(parts) <= DIRECTIVES.keys() and len(set(parts)) == len(parts)
+    if not complete or not known or not value.isprintable() or len(value) > 40:
+        raise ParameterError(
+            f"{name} must have %d, %m and one of %Y and %y, each once, such as '%d.%m.%Y'; there are also "
+            f"%H, %M and %S; got {shown(value)}"
+        )
+    return value
+
+
 def _is_short(text: Any) -> bool:
     if type(text) is not str or re.search('["\r\n\0\ufeff\ud800-\udfff]', text):
         return False
@@ -60,7 +92,9 @@ def _is_short(text: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(Checked):
-    """How files are written. All of it but the encoding, the format and the columns is for CSV and TSV."""
+    """How files are written. Encoding, format and columns are for all files, trim and date_format for all
+    data, and the rest is for CSV and TSV.
+    """
 
     columns: tuple[str, ...] = option(
         (),
@@ -102,6 +136,20 @@ class Reading(Checked):
         flag="--quotes/--no-quotes",
     )
 
+    trim: bool = option(
+        False,
+        "Take white space off both ends of ids, elements and groups; a text that is then empty is NULL.",
+        yes_or_no,
+        typed=bool,
+        flag="--trim",
+    )
+    date_format: str | None = option(
+        None,
+        "How dates in a column of text are written, with --every: '%d.%m.%Y'; also %y, %H, %M and %S.",
+        _date_format,
+        metavar="FORMAT",
+    )
+
     def check_together(self) -> None:
         if not self.header and self.encoding == "utf-16":
             raise ParameterError("encoding utf-16 needs a header line; convert the file to utf-8")
@@ -115,6 +163,16 @@ class Reading(Checked):
     def for_csv(self) -> bool:
         """Whether it says anything that only CSV and TSV files have."""
         return any(name in self.changed() for name in ("delimiter", "comment", "header", "quotes"))
+
+    @property
+    def tidies(self) -> bool:
+        """Whether values are read otherwise than they are written."""
+        return self.trim or self.date_format is not None
+
+    @property
+    def of_files(self) -> Reading:
+        """What only files have: all but how values are read."""
+        return replace(self, trim=False, date_format=None)
 
     def identity(self) -> dict[str, Any]:
         """What differs from the defaults. The order of names matters where they stand for a header."""

@@ -1,18 +1,18 @@
-"""How a guide is shown: as text with bars, as HTML, as a picture."""
+"""How a guide is shown: as text with bars, as HTML, as Markdown."""
 
 from __future__ import annotations
 
 import html
-import os
 import textwrap
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dpdistinct.show.plots import check_plot_path
+from dpdistinct.show.output import Code, Rows, Told
 from dpdistinct.wording import over_lines
 
 if TYPE_CHECKING:
     from dpdistinct.advice.guide import Example, Guide
+    from dpdistinct.advice.plan import SubscriptionPlan
 
 WIDTH = 78
 BAR = 24  # characters
@@ -30,6 +30,9 @@ def text_of(guide: Guide) -> str:
     parts = [*map(_filled, words), f"{_heading()}\n{rows}", _filled(caution(guide)), COPY, commands]
     if guide.releases > 1:
         parts.append(_filled(repetition(guide)))
+    if guide.subscription is not None:
+        parts.append(_filled(subscription(guide.subscription)))
+        parts.append("\n".join(f"  {over_lines(command)}" for command in guide.subscription_commands))
     return "\n\n".join(parts)
 
 
@@ -39,9 +42,14 @@ def html_of(guide: Guide) -> str:
     after = (repetition(guide),) if guide.releases > 1 else ()
     commands = html.escape("\n".join(map(over_lines, guide.commands)))
     titles = "<th>epsilon</th><th colspan=2>lower bound, of the truth</th><th>50% becomes, in a year</th>"
+    to_subscribe = ""
+    if guide.subscription is not None:
+        lines = html.escape("\n".join(map(over_lines, guide.subscription_commands)))
+        to_subscribe = f"{_paragraphs(subscription(guide.subscription))}<pre>{lines}</pre>"
     return (
         f"{_paragraphs(*before)}<table><tr>{titles}</tr>{''.join(map(_html_row, guide.examples))}</table>"
         f"{_paragraphs(caution(guide), COPY)}<pre>{commands}</pre>{_paragraphs(*after)}"
+        f"{to_subscribe}"
     )
 
 
@@ -51,7 +59,7 @@ def _paragraphs(*texts: str) -> str:
 
 def _html_row(row: Example) -> str:
     weight = "bold" if row.proposed else "normal"
-    bar = f'<div style="width:{min(100, 100 * row.share):.1f}%;background:#0b6e4f">&nbsp;</div>'
+    bar = f'<div style="width:{min(100, 100 * row.share):.1f}%;background:var(--spent,#0b6e4f)">&nbsp;</div>'
     cells = (
         plain_number(row.epsilon),
         f'<div style="width:16em;background:#8884">{bar}</div>',
@@ -61,32 +69,27 @@ def _html_row(row: Example) -> str:
     return f'<tr style="font-weight:{weight}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
-def draw(guide: Guide, path: str | os.PathLike[str]) -> None:
-    """A bar for each epsilon: how much of the truth the lower bound reaches."""
-    check_plot_path(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3.6), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    places = range(len(guide.examples))
-    colours = ["#0b6e4f" if row.proposed else "#9bc4b5" for row in guide.examples]
-    axes.barh(places, [100 * row.share for row in guide.examples], color=colours)
-    names = [f"{plain_number(row.epsilon)}{' (proposed)' if row.proposed else ''}" for row in guide.examples]
-    axes.set_yticks(places, names)
-    for place, row in zip(places, guide.examples, strict=True):
-        axes.annotate(f" {row.share:.0%}", (100 * row.share, place), va="center")
-    axes.invert_yaxis()
-    axes.set_xlim(0, 112)
-    axes.set_xticks(range(0, 101, 25), [f"{share}%" for share in range(0, 101, 25)])
-    axes.set_ylabel("epsilon of one answer")
-    axes.set_xlabel("lower bound, as a share of the truth")
-    axes.set_title(
-        f"A made-up table: {guide.made_up_people:,} people, {guide.made_up_elements:,} things", fontsize=11
-    )
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+def told_of(guide: Guide) -> Told:
+    """The same for a page of Markdown."""
+    rows = [
+        (
+            f"{plain_number(row.epsilon)}{' (proposed)' if row.proposed else ''}",
+            f"{row.share:.0%}",
+            percent(row.odds),
+        )
+        for row in guide.examples
+    ]
+    parts: list[str | Rows] = [headline(guide), policy(guide), odds(guide), made_up(guide)]
+    parts += [
+        Rows(("epsilon", "lower bound, of the truth", "50% becomes, in a year"), rows),
+        caution(guide),
+        COPY,
+    ]
+    parts += map(Code, guide.commands)
+    parts += [repetition(guide)] if guide.releases > 1 else []
+    if guide.subscription is not None:
+        parts += [subscription(guide.subscription), *map(Code, guide.subscription_commands)]
+    return Told("Choosing epsilon", parts)
 
 
 def headline(guide: Guide) -> str:
@@ -144,6 +147,14 @@ def repetition(guide: Guide) -> str:
     return (
         f"The next answers have --request-id 2 to {guide.releases}; the ledger refuses more. An id that was "
         "used gives the stored answer again and spends nothing. Counts by group are one answer (--group-by)."
+    )
+
+
+def subscription(plan: SubscriptionPlan) -> str:
+    """The same year, paid for in advance."""
+    return (
+        f"Or subscribe: {plan.sentence()} Whatever is published is then at most e^epsilon times as likely "
+        "with a person as without, plus delta (docs/proofs/subscriptions.md). To copy:"
     )
 
 

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Protocol
+from functools import cached_property
 
 from dpdistinct.errors import ColumnError, shown
 from dpdistinct.question.question import Question
 
 
-class Named(Protocol):
+class Named:
     """A table with named columns. text: the names come from a first line that may be data."""
 
-    text: bool
+    text: bool = False
     columns: list[str]
+
+    def find(self, name: str) -> str:
+        """The column that a name means, as the table spells it. It is looked for once."""
+        if name not in self._found:
+            self._found[name] = self.look_for(name)
+        return self._found[name]
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        return {}
+
+    def look_for(self, name: str) -> str:
+        """The same, for the first time."""
+        return find_column(name, self.columns, self.text)
 
 
 def chosen(question: Question, table: Named) -> tuple[list[str], list[str]]:
     """The columns of the person and of the element, as the table spells them."""
-    people, elements = (
-        [find_column(name, table.columns, table.text) for name in side]
-        for side in (question.person, question.element)
-    )
+    people, elements = ([table.find(name) for name in side] for side in (question.person, question.element))
     return people, elements
 
 
 def find_columns(question: Question, table: Named) -> list[str]:
     """All of them."""
-    return [find_column(name, table.columns, table.text) for name in question.names]
+    return [table.find(name) for name in question.names]
 
 
 def exact_names(source: object) -> bool:

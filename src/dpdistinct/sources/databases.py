@@ -14,8 +14,9 @@ from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import chosen, find_columns
-from dpdistinct.sources.duck import load_duckdb, only_table, quoted
-from dpdistinct.sources.forms import arrow_keys, check_arrow_field
+from dpdistinct.sources.duck import chosen_table, load_duckdb, quoted
+from dpdistinct.sources.forms import arrow_keys, check_arrow_field, refused_collation
+from dpdistinct.sources.selecting import needs_trust, needs_trust_for_view
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
 from dpdistinct.sources.values import Column, bytes_column
@@ -48,7 +49,13 @@ def is_sqlite(path: str) -> bool:
 
 @contextmanager
 def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
-    """An open SQLite file. A file with one table needs no sql; the query is SQLite's own."""
+    """An open SQLite file: one of its tables, or a query of SQLite's own, which is trusted."""
+    with _sqlite(path) as source:
+        yield SqliteFile(source, path, question)
+
+
+@contextmanager
+def _sqlite(path: str) -> Iterator[sqlite3.Connection]:
     address, found = Path(path).absolute().as_uri() + "?mode=ro", file_name(path)
     with (
         constant_error(
@@ -56,7 +63,25 @@ def sqlite_file(path: str, question: Question) -> Iterator[SqliteFile]:
         ),
         closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as source,
     ):
-        yield SqliteFile(source, path, question)
+        source.text_factory = bytes  # UTF-8, whatever the encoding of the file is
+        yield source
+
+
+def _types(source: sqlite3.Connection, name: str) -> dict[str, str]:
+    """The columns of a table or a view, by what their declared types stand for."""
+    info = source.execute("SELECT name, type FROM pragma_table_info(?)", [name])
+    return {column.decode(): _affinity(declared.decode()) for column, declared in info}
+
+
+@contextmanager
+def sqlite_tables(path: str) -> Iterator[dict[str, _SqliteValues]]:
+    """The tables of a SQLite file, each as Arrow; not its views, which are queries of their own."""
+    with _sqlite(path) as source:
+        listed = source.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        found = [name.decode("utf-8", "replace") for (name,) in listed if not name.startswith(b"sqlite_")]
+        yield {
+            name: _SqliteValues(source, types := _types(source, name), list(types), name) for name in found
+        }
 
 
 class SqliteFile(LocalSource):
@@ -66,19 +91,26 @@ class SqliteFile(LocalSource):
 
     def __init__(self, source: sqlite3.Connection, path: str, question: Question) -> None:
         self._source = source
-        source.text_factory = bytes  # UTF-8, whatever the encoding of the file is
-        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-        found = [row[0].decode("utf-8", "replace") for row in source.execute(listed)]
-        name = only_table(path, [table for table in found if not table.startswith("sqlite_")], question.sql)
-        if name not in (None, "data"):
-            source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(str(name))}")
+        listed = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
+        kinds = {name.decode("utf-8", "replace"): kind for name, kind in source.execute(listed)}
+        names = [name for name in kinds if not name.startswith("sqlite_")]
+        name = chosen_table(file_name(path), names, question)
+        if question.sql is None and kinds[str(name)] == b"view":
+            needs_trust_for_view(question, str(name))
+        if name is not None:
+            source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(name)}")
         source.execute(f"CREATE TEMP VIEW {ROWS} AS {question.sql or 'SELECT * FROM data'}")
-        info = source.execute(f"SELECT name, type FROM pragma_table_info('{ROWS}')")
-        self._types = {column.decode(): _affinity(declared.decode()) for column, declared in info}
+        self._types = _types(source, ROWS)
         self.columns = list(self._types)
 
     def check(self, question: Question) -> None:
         find_columns(question, self)
+        for name in (name for side in chosen(question, self) for name in side):
+            # Of a union the first SELECT's collation counts. SQLite itself has two that call texts equal.
+            union = f"SELECT {quoted(name)} AS one FROM {ROWS} WHERE false UNION ALL SELECT 'a'"
+            ((collated,),) = self._source.execute(f"SELECT one = 'A' OR one = 'a ' FROM ({union})")
+            if collated:
+                raise refused_collation(name, "lower({})")
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         people, elements = chosen(question, self)
@@ -88,17 +120,20 @@ class SqliteFile(LocalSource):
 
     def values(self, names: list[str]) -> _SqliteValues:
         """These columns, as Arrow."""
-        return _SqliteValues(self._source, {name: self._types[name] for name in names}, names)
+        return _SqliteValues(self._source, {name: self._types[name] for name in names}, names, ROWS)
 
 
 class _SqliteValues:
     """Columns of the rows, each of its declared type."""
 
-    def __init__(self, source: sqlite3.Connection, types: dict[str, str], names: list[str]) -> None:
+    def __init__(
+        self, source: sqlite3.Connection, types: dict[str, str], names: list[str], table: str
+    ) -> None:
         forms = ", ".join(VALUES[types[name]].format(quoted(name)) for name in names)
         self._source, self._kinds = source, [types[name] for name in names]
         self._fields = [(name, FORMATS[types[name]]) for name in names]
-        self._select = f"SELECT {forms} FROM {ROWS}"
+        self._select = f"SELECT {forms} FROM {quoted(table)}"
+        self.columns = names
 
     def __arrow_c_schema__(self) -> Any:
         return _core.stream_schema(_core.python_stream(self._fields, lambda: None))
@@ -140,10 +175,13 @@ def _affinity(declared: str) -> str:
 
 
 @contextmanager
-def postgresql(url: str, question: Question) -> Iterator[PostgreSql]:
-    """A query that PostgreSQL is ready to answer."""
-    if question.sql is None:
-        raise ParameterError("sql must be given for a database: SELECT person, element FROM ...")
+def postgresql(url: str, question: Question, *, by_duckdb: bool) -> Iterator[PostgreSql]:
+    """A query that PostgreSQL is ready to answer. by_duckdb: whether DuckDB reads it, which asks for types
+    first.
+    """
+    if question.sql is None and question.table is None:
+        raise ParameterError("say which table of the database is meant: --table NAME (table='NAME')")
+    needs_trust(question, "PostgreSQL")
     try:
         import adbc_driver_postgresql.dbapi as dbapi
     except ImportError:
@@ -154,15 +192,17 @@ def postgresql(url: str, question: Question) -> Iterator[PostgreSql]:
         # A connection for each query: on one whose result was not read to its end, the next query can hang.
         with _connected(dbapi, url) as connection, connection.cursor() as cursor:
             encoding = _encoding_of(cursor)
-            fields = _fields_of(cursor, question.sql)
+            sql = question.sql or _whole_table(cursor, question)
+            fields = _fields_of(cursor, sql)
+            collated = _collated(cursor, sql, [name for name, form, *_ in fields if form == "u"])
         with ExitStack() as stack:
             cursors = [
                 stack.enter_context(stack.enter_context(_connected(dbapi, url)).cursor())
-                for _ in range(2 if question.group_by else 1)
+                for _ in range(2 if by_duckdb else 1)
             ]
             for cursor in cursors:
-                _encoding_of(cursor)
-            yield PostgreSql(cursors, question.sql, fields, encoding)
+                cursor.execute(_read_as(encoding))
+            yield PostgreSql(cursors, sql, fields, encoding, collated)
 
 
 # Encodings of databases with one byte for each character, as Python knows them.
@@ -176,20 +216,48 @@ SINGLE_BYTE = {
 
 
 def _encoding_of(cursor: Any) -> str:
-    """The encoding of the database. All text comes in UTF-8 from now on, whatever the URL or the user's
-    settings say; from a database of bytes without a known encoding, as it is.
-    """
-    cursor.execute("SELECT current_setting('server_encoding')")
-    with load_duckdb().connect() as reader:  # the driver itself would need PyArrow to hand out a value
-        reader.register("found", cursor.fetch_arrow())
-        encoding = str(reader.execute("FROM found").fetchone()[0])
+    """The encoding of the database."""
+    encoding = str(_fetched(cursor, "SELECT current_setting('server_encoding')")[0][0])
     if encoding not in ("UTF8", "SQL_ASCII", *SINGLE_BYTE):
         raise FileError(
             f"text of a database in {encoding} cannot be read for certain: PostgreSQL fails on a character "
             "that UTF-8 does not have; read from a copy in UTF8"
         )
-    cursor.execute(f"SET client_encoding TO '{'SQL_ASCII' if encoding == 'SQL_ASCII' else 'UTF8'}'")
     return encoding
+
+
+def _fetched(cursor: Any, sql: str) -> list[Any]:
+    """What a query about public things finds. The driver itself would need PyArrow to hand out a value."""
+    cursor.execute(sql)
+    with load_duckdb().connect() as reader:
+        reader.register("found", cursor.fetch_arrow())
+        rows: list[Any] = reader.execute("FROM found").fetchall()
+        return rows
+
+
+def _read_as(encoding: str) -> str:
+    """SQL by which all text comes in UTF-8, whatever the URL or the user's settings say; from a database of
+    bytes without a known encoding, as it is.
+    """
+    return f"SET client_encoding TO '{'SQL_ASCII' if encoding == 'SQL_ASCII' else 'UTF8'}'"
+
+
+TABLES = """SELECT n.nspname::text, c.relname::text, c.relkind::text, pg_catalog.pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ORDER BY 1, 2"""
+
+
+def _whole_table(cursor: Any, question: Question) -> str:
+    """The SELECT of all rows of the table that was named, with its schema or without."""
+    found = {}
+    for schema, name, kind, visible in _fetched(cursor, TABLES):
+        found[name if visible else f"{schema}.{name}"] = schema, name, kind in ("v", "m")
+    schema, name, view = found[str(chosen_table("the database", list(found), question))]
+    if view:
+        needs_trust_for_view(question, name)
+    return f"SELECT * FROM {quoted(schema)}.{quoted(name)}"
 
 
 def _convertible(text: str, encoding: str) -> str:
@@ -249,6 +317,19 @@ def _fields_of(cursor: Any, sql: str) -> list[tuple[str, str, str, str, bytes]]:
     return _core.schema_fields(_core.stream_schema(cursor.fetch_arrow().__arrow_c_stream__()))
 
 
+def _collated(cursor: Any, sql: str, names: list[str]) -> set[str]:
+    """Which of these columns of text have a collation that calls different texts equal. No row is read."""
+    if not names:
+        return set()
+    of_name = (
+        "(SELECT collisdeterministic FROM pg_collation WHERE oid = pg_collation_for({}::text)::regcollation)"
+    )
+    asked = ", ".join(of_name.format(f"asked.{quoted(name)}") for name in names)
+    no_rows = f"(SELECT * FROM {_rows_of(sql)} LIMIT 0) AS asked"
+    (found,) = _fetched(cursor, f"SELECT {asked} FROM (SELECT 1) AS one LEFT JOIN {no_rows} ON true")
+    return {name for name, deterministic in zip(names, found, strict=True) if deterministic is False}
+
+
 # PostgreSQL would fail on a row above 1 GiB. Text and bytes are NULL in a row that is longer than this one.
 LONGEST_ROW = 1 << 24  # bytes, as in text files
 SIZES = {"u": "octet_length({}::text)", "z": "octet_length({})"}
@@ -258,16 +339,24 @@ class PostgreSql(LocalSource):
     """The result of a query, which runs when the keys are asked for."""
 
     def __init__(
-        self, cursors: list[Any], sql: str, fields: list[tuple[str, str, str, str, bytes]], encoding: str
+        self,
+        cursors: list[Any],
+        sql: str,
+        fields: list[tuple[str, str, str, str, bytes]],
+        encoding: str,
+        collated: set[str],
     ) -> None:
-        """cursors: the first for the rows; by group, another one for the types of what is asked for."""
+        """cursors: the first for the rows; by way of DuckDB, another one for the types."""
         self._cursors, self._rows, self._fields = cursors, _rows_of(sql), fields
-        self._encoding = encoding
+        self._encoding, self._collated = encoding, collated
         self.columns = [name for name, *_ in fields]
 
     def check(self, question: Question) -> None:
         for name in find_columns(question, self):
             self._form(name)
+        for name in (name for side in chosen(question, self) for name in side):
+            if name in self._collated:
+                raise refused_collation(name, 'lower({}) COLLATE "C"')
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         people, elements = chosen(question, self)

@@ -7,19 +7,22 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
+from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name, shown
 from dpdistinct.question.group_lists import Every, GroupList, check_labels, first_day, label_order
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
-from dpdistinct.sources.columns import chosen, find_column, refuse_twins
-from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type
+from dpdistinct.question.reading import BY_NAME, Reading
+from dpdistinct.sources.columns import chosen, refuse_twins
+from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type, refused_collation
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import ArrowStream, KeyStream
+from dpdistinct.sources.tidying import tidied
 from dpdistinct.stopping import held
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 KEYS = ("person", "element")
 LARGE_BUFFERS = "arrow_large_buffer_size"  # else 2 GiB of text in a few rows fail the whole table
+# Whether a column without rows has a collation: each one of DuckDB's calls one of these pairs equal.
+COLLATED = "coalesce(any_value({0}), 'a') = 'A' OR coalesce(any_value({0}), 'á') = 'a\u0301'"
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
 
 
@@ -42,27 +47,57 @@ class Relation(LocalSource):
         utf8: bool = False,
         threads: int = 1,
         copy: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation] | None = None,
+        filled: Callable[[], duckdb.DuckDBPyRelation] | None = None,
+        reading: Reading = BY_NAME,
     ) -> None:
         """utf8: whether DuckDB has looked at all text. threads: how many hash. copy: how to keep rows that
-        may come from a stream that can be read only once.
+        may come from a stream that can be read only once. filled: the table with its rows, where `table` has
+        none. reading: how values are tidied.
         """
         self._table = table
+        self._filled = filled
         self._copy = copy
         self._kept: duckdb.DuckDBPyRelation | None = None
+        self._labelled: tuple[Question, list[tuple[str, Every | None]]] | None = None
         self.columns = list(table.columns)
         self.text = text
         self.exact_names = exact_names
+        self._reading = reading
         self._known = {"utf8": utf8, "threads": threads}
+
+    def keep(self, copy: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation]) -> None:
+        """Reads the rows now, once for all questions that follow."""
+        with constant_error(_core.FAILED):
+            self._fill()
+            self._table = copy(self._table)
 
     def check(self, question: Question) -> None:
         self._sides(question)
+        self._refuse_collations([name for side in chosen(question, self) for name in side])
         if isinstance(question.groups, GroupList):
             for i, name in enumerate(question.group_by):
-                kind = self._kinds()[find_column(name, self.columns, self.text)]
+                _, kind = self._tidied(self.find(name))
                 if question.groups.every[i] is None:
                     check_labels((label[i] for label in question.groups.labels), kind)
 
+    def _refuse_collations(self, names: Sequence[str]) -> None:
+        """DuckDB tells no collation, so it is asked for what it calls equal, without a row."""
+        kinds = self._kinds
+        texts = {name: COLLATED.format(quoted(name)) for name in names if kinds[name] == "varchar"}
+        if not texts:
+            return
+        with query_errors("the table"):
+            (found,) = self._table.limit(0).aggregate(", ".join(texts.values())).fetchall()
+        for name, collated in zip(texts, found, strict=True):
+            if collated:
+                raise refused_collation(name, "lower({})")
+
+    def _fill(self) -> None:
+        if self._filled is not None:
+            self._table, self._filled = self._filled(), None
+
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
+        self._fill()
         if not ordered and (unordered := self._unordered_keys(question)) is not None:
             return unordered
         sides = self._sides(question)
@@ -82,20 +117,22 @@ class Relation(LocalSource):
 
         Two numbers for each row are handed out faster than two texts.
         """
-        kinds, sides = self._kinds(), chosen(question, self)
+        kinds, sides = self._kinds, chosen(question, self)
         if any(kinds[name] not in HASHED_BY_DUCKDB for side in sides for name in side):
             return None
-        columns = [[quoted(name) for name in side] for side in sides]
+        columns = [[self._tidied(name)[0] for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
         keys = (f"hash({', '.join(side)}) AS {name}" for side, name in zip(columns, KEYS, strict=True))
         return KeyStream(self._table.filter(complete).project(", ".join(keys)).__arrow_c_stream__)
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""
+        self._fill()
         return self._table.project(", ".join(map(quoted, names)))
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
+        self._fill()
         *_, labels = sides = self._sides(question)
         values = self._values(sides)
         with constant_error(_core.FAILED):
@@ -107,7 +144,14 @@ class Relation(LocalSource):
         complete = {tuple(map(mended, label)) for label in found if None not in label}
         return sorted(complete, key=label_order)
 
+    def _tidied(self, name: str, every: Every | None = None) -> tuple[str, str]:
+        """SQL for a column, and its type."""
+        utf8 = bool(self._known["utf8"])
+        return tidied(quoted(name), self._kinds[name], self._reading, every, utf8=utf8)
+
+    @cached_property
     def _kinds(self) -> dict[str, str]:
+        """Of each column its type, as DuckDB calls it."""
         return dict(zip(self.columns, map(duckdb_type, self._table.types), strict=True))
 
     def _values(self, sides: Sequence[Sequence[str]]) -> duckdb.DuckDBPyRelation:
@@ -117,25 +161,32 @@ class Relation(LocalSource):
 
     def _sides(self, question: Question) -> tuple[list[str], list[str], list[str]]:
         """SQL for the columns of the person, of the element and of the group's label."""
-        kinds = self._kinds()
         people, elements = (
-            [duckdb_form(name, kinds[name]).format(quoted(name)) for name in side]
-            for side in chosen(question, self)
+            [duckdb_form(name, kind).format(sql) for name, sql, kind in side]
+            for side in ([(name, *self._tidied(name)) for name in side] for side in chosen(question, self))
         )
         return people, elements, [sql for sql, _ in self._labels(question)]
 
     def _labels(self, question: Question) -> list[tuple[str, Every | None]]:
-        """SQL for each column of the group: its label, or the first day of a listed period of this kind."""
+        """SQL for each column of the group: its label, or the first day of a listed period of this kind.
+
+        Made when the question is checked, and used again when its rows are read.
+        """
+        if self._labelled is None or self._labelled[0] is not question:
+            self._labelled = question, self._new_labels(question)
+        return self._labelled[1]
+
+    def _new_labels(self, question: Question) -> list[tuple[str, Every | None]]:
         result: list[tuple[str, Every | None]] = []
         for i, asked in enumerate(question.group_by):
-            name = find_column(asked, self.columns, self.text)
-            kind = self._kinds()[name]
+            name = self.find(asked)
             every = question.periods[i]
-            label, day = label_sql(quoted(name), kind, every), None
+            value, kind = self._tidied(name, every)
+            label, day = label_sql(value, kind, every), None
             if every is None and isinstance(question.groups, GroupList):
                 label = _among(label, list(dict.fromkeys(listed[i] for listed in question.groups.labels)))
             if every is not None and question.groups != "unknown":
-                day = first_day_sql(quoted(name), kind, every)
+                day = first_day_sql(value, kind, every)
             result.append((label, None) if day is None else (day, every))
         return result
 
@@ -309,17 +360,18 @@ def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) 
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             if sql is None:
                 raise
-            shown = re.split("\n\nLINE|\nCandidate bindings", str(error))[0]
-            message = " ".join(shown.split()).rstrip("!") + "; the input is the table `data`"
-            if any(
-                column.lower() in shown.lower() and column.lower() not in sql.lower() for column in hidden
-            ):
+            told = re.split("\n\nLINE|\nCandidate bindings", str(error))[0]
+            message = " ".join(told.split()).rstrip("!") + "; the input is the table `data`"
+            if any(column.lower() in told.lower() and column.lower() not in sql.lower() for column in hidden):
                 message = "the query does not fit the columns; `dpdistinct check FILE` shows them"
         raise InputError(f"sql: {message}")
 
 
-def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
-    """Makes the tables of a DuckDB file known; if it has one, that is also called `data`."""
+def bind_duckdb_file(connection: Any, path: str, question: Question) -> tuple[list[str], str | None]:
+    """Makes the tables of a DuckDB file known, and one of them, if there is one to choose, as `data`.
+
+    Returns the names of its tables that are no views; and the view that is `data`, if it is one.
+    """
     found = file_name(path)
     with constant_error(
         f"{found} could not be read; is it a DuckDB or SQLite file, of a version known here?", FileError
@@ -327,33 +379,59 @@ def bind_duckdb_file(connection: Any, path: str, sql: str | None) -> str:
         connection.execute(f"ATTACH {literal(path)} AS input (READ_ONLY)")
         connection.execute("USE input")
         names = [row[0] for row in connection.execute("SHOW TABLES").fetchall()]
-        name = only_table(path, names, sql)
+        found = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        views = {name for (name,) in found}
+        name = chosen_table(file_name(path), names, question)
         if name is not None:
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
-    return sql or "FROM data"
+    return [name for name in names if name not in views], name if name in views else None
 
 
-def only_table(path: str, names: list[str], sql: str | None) -> str | None:
-    """The table of a database to call `data`, if there is one to choose."""
+def chosen_table(place: str, names: list[str], question: Question) -> str | None:
+    """The table of a database to call `data`, if there is one to choose. Names of tables are public."""
+    if question.table is not None:
+        same = [name for name in names if name.lower() == question.table.lower()]
+        exact = [name for name in same if name == question.table] or same
+        if len(exact) == 1:
+            return exact[0]
+        raise FileError(f"{place} has no table {shown(question.table)}; {_listed(names)}")
     if len(names) == 1:
         return names[0]
-    if sql is not None or "data" in names:
+    if question.sql is not None:
         return None
-    found = file_name(path)
-    raise FileError(
-        f"{found} has {len(names)} tables; choose with sql: SELECT ... FROM one of {', '.join(names)}"
-        if names
-        else f"{found} has no table"
-    )
+    if "data" in names:
+        return "data"
+    raise FileError(f"{place} has {len(names)} tables; choose one with --table (table=); {_listed(names)}")
 
 
-def bind_stream(connection: Any, stream: Any, columns: list[str]) -> None:
-    """Makes these columns of a frame or a stream known as `data`."""
+def _listed(names: Sequence[str]) -> str:
+    return f"there are {', '.join(names)}" if names else "it has no table"
+
+
+def bind_stream(
+    connection: Any, stream: Any, columns: list[str], name: str = "data", *, mended: bool
+) -> None:
+    """Makes these columns of a frame or a stream known under this name.
+
+    mended: whether text may be something else than UTF-8, on which functions of DuckDB's SQL fail.
+    """
     refuse_twins(columns)
     with constant_error("the table could not be read; has it columns of a type unknown to DuckDB?"):
-        connection.register("rows_for_dpdistinct", stream)
+        rows = f"{name} rows for dpdistinct"
+        connection.register(rows, stream)
         names = ", ".join(map(quoted, columns))
-        connection.execute(f"CREATE TEMP VIEW data AS SELECT {names} FROM rows_for_dpdistinct")
+        if mended:
+            names = mended_columns(connection.sql(f"SELECT {names} FROM {quoted(rows)}"))
+        made = f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT {names} FROM {quoted(rows)}"
+        connection.execute(made)
+
+
+def mended_columns(rows: duckdb.DuckDBPyRelation) -> str:
+    """SQL for all columns, text as what the core makes of it, which is always UTF-8."""
+    return ", ".join(
+        f"{mended_sql(name)} AS {name}" if kind.id == "varchar" else name
+        for name, kind in zip(map(quoted, rows.columns), rows.types, strict=True)
+    )
 
 
 def quoted(name: str) -> str:

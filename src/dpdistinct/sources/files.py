@@ -5,6 +5,7 @@ All of this is said by names, and nothing by what is in the files.
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 from dataclasses import dataclass
@@ -63,13 +64,23 @@ def files_of(place: str) -> list[str]:
     else:
         found = sorted(path for path in glob.glob(place, recursive=True) if os.path.isfile(path))
         if not found:
-            raise FileError(f"no file matches {short(place)}")
+            raise FileError(f"no file matches {short(place)}{_did_you_mean(place)}")
     for path in found:
-        try:
-            open(path, "rb").close()
-        except OSError:
-            raise FileError(f"{file_name(path)} cannot be read: permission denied") from None
+        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise FileError(f"{file_name(path)} cannot be read: permission denied")
     return found
+
+
+def _did_you_mean(place: str) -> str:
+    """A file of that folder with nearly this name; names of files are public."""
+    folder, name = os.path.split(place)
+    try:
+        with os.scandir(folder or ".") as entries:  # closed also where a loop of links ends it
+            there = [entry.name for entry in entries if entry.is_file()]
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(name, there, n=1, cutoff=0.75)
+    return f": did you mean {file_name(os.path.join(folder, close[0]))}?" if close else ""
 
 
 def suffix_of(path: str) -> str:

@@ -38,7 +38,7 @@ HASHED_BY_DUCKDB = {
     *("varchar", "blob", "date"),
 }
 
-# Spark's types, and what they are cast to. A string may have a collation.
+# Spark's types, and what they are cast to.
 SPARK = {
     **dict.fromkeys(("ByteType", "ShortType", "IntegerType", "LongType"), "bigint"),
     **dict.fromkeys(("FloatType", "DoubleType"), "double"),
@@ -66,6 +66,17 @@ def refused_for_sql(name: str) -> ColumnError:
     return ColumnError(
         f"column {name!r} has a type that DuckDB, which counts by group and runs sql, does not read for "
         "certain; convert it to text (a time of a zone: to microseconds)"
+    )
+
+
+def refused_collation(name: str, way: str) -> ColumnError:
+    """The one answer to text of which the engine calls different ones equal: they would be two people here.
+
+    way: what to write in sql, with a place for the column.
+    """
+    return ColumnError(
+        f"column {name!r} has a collation by which different texts are equal; say in sql which ones are one: "
+        f"SELECT {way.format(name)} AS {name}, ..."
     )
 
 

@@ -133,17 +133,25 @@ class PandasSource(LocalSource):
         return pandas_column(self._series(name).iloc[:rows], f"column {name!r}")
 
     def for_sql(self, asked: Sequence[str] | None = None) -> tuple[Any, list[str]]:
-        """A frame that DuckDB reads by its dtypes, objects and categories as text, and its columns.
+        """The frame for DuckDB, but without rows, and its columns. asked: these; else all that DuckDB can
+        convert.
+        """
+        found = _readable(self.columns, asked, lambda name: _check_for_sql(self._series(name), name))
+        return self._converted(found, 0), found
 
-        DuckDB would find the type of objects by looking at the rows. asked: these columns; else all
-        that it can convert.
+    def rows_for_sql(self, asked: Sequence[str]) -> Any:
+        """The same with its rows. They are converted, and so looked at: after the debit."""
+        return self._converted(asked)
+
+    def _converted(self, names: Sequence[str], rows: int | None = None) -> Any:
+        """A frame that DuckDB reads by its dtypes, objects and categories as text.
+
+        DuckDB would find the type of objects by looking at the rows.
         """
         import pandas
 
-        columns = {}
-        for name in _readable(self.columns, asked, lambda name: _check_for_sql(self._series(name), name)):
-            columns[name] = _for_duckdb(self._series(name).reset_index(drop=True))
-        return pandas.DataFrame(columns), list(columns)
+        series = {name: self._series(name).iloc[:rows].reset_index(drop=True) for name in names}
+        return pandas.DataFrame({name: _for_duckdb(values) for name, values in series.items()})
 
     def _series(self, name: str) -> Any:
         return self._frame.iloc[:, self.columns.index(name)]

@@ -4,7 +4,8 @@ r"""The label of a value: one rule for all engines, in DuckDB's SQL, in Spark's,
     integer         its digits
     boolean         true or false
     date            2024-03-05
-    with every      the period that the day lies in, which is that of UTC: 2024-03-05, 2024-W10, 2024-03, 2024
+    with every      the period that the day lies in, which is that of UTC: 2024-03-05, 2024-W10, 2024-03,
+                    2024-Q1, 2024
 
 With every, a text is a date if it is written like one of these, and nothing else is:
 
@@ -12,7 +13,7 @@ With every, a text is a date if it is written like one of these, and nothing els
     2024-03-05 16:00             a time of that day, with seconds or without, and up to 9 decimals of them
     2024-03-05T16:00:00Z         in UTC, which is meant without a sign, too; also with UTC at the end
     2024-03-05 16:00:00+02:00    elsewhere: that is 14:00 in UTC; also +0200 or +02, and after a space
-    2024-W10, 2024-03, 2024      the period itself, where every is week, month or year
+    2024-W10, 2024-03, 2024-Q1, 2024     the period itself, where every is week, month, quarter or year
 
 What has another form, and whatever lies before the year 1000 or after 9999, has no label.
 """
@@ -25,6 +26,7 @@ from dpdistinct.question.group_lists import INTEGERS, PERIODS, Every
 OWN_LABELS: dict[Every, str] = {
     "week": "[1-9][0-9]{3}-W(0[1-9]|[1-4][0-9]|5[0-3])",
     "month": "[1-9][0-9]{3}-(0[1-9]|1[0-2])",
+    "quarter": "[1-9][0-9]{3}-Q[1-4]",
     "year": "[1-9][0-9]{3}",
 }
 """Texts that name a period and are no date; a day is named by its date."""
@@ -46,7 +48,7 @@ TIMES = (
 )
 WITHOUT_LABELS = "group_by must name columns of text, integers, booleans or dates"
 WITHOUT_PERIODS = "every needs a column of dates or timestamps"
-WITH_EVERY = '; with every="day", "week", "month" or "year" it can be a timestamp'
+WITH_EVERY = '; with every="day", "week", "month", "quarter" or "year" it can be a timestamp'
 
 _TAIL = "[89AB][0-9A-F]"
 # A character of UTF-8 beyond ASCII, or else any byte, in hexadecimal digits.
@@ -68,7 +70,9 @@ def mended_sql(text: str) -> str:
     cut = f"regexp_extract_all(hex(encode({text})), '{_CHARACTERS}')"
     one = _character("digits", "'\\x'", "decode(unhex(digits))")
     whole = f"array_to_string(list_transform({cut}, lambda digits: {one}), '')"
-    return f"coalesce(TRY(decode(encode({text}))), {whole})"
+    # Not coalesce: DuckDB would work out the slow form for every text.
+    valid = f"TRY(decode(encode({text})))"  # also without the column's collation, if it has one
+    return f"CASE WHEN {valid} IS NULL THEN {whole} ELSE {valid} END"
 
 
 def label_sql(column: str, kind: str, every: Every | None) -> str:
@@ -81,10 +85,16 @@ def label_sql(column: str, kind: str, every: Every | None) -> str:
     elif kind != "varchar" and kind not in TIMES:
         raise ParameterError(WITHOUT_PERIODS)
     day = _day_sql(column, kind)
-    label = f"TRY(CASE WHEN {_has_label(day)} THEN strftime({day}, '{PERIODS[every or 'day']}') END)"
+    label = f"TRY(CASE WHEN {_has_label(day)} THEN {_period_sql(day, every or 'day')} END)"
     if kind != "varchar" or every not in OWN_LABELS:
         return label
     return f"CASE WHEN {_is_own(column, every)} THEN {column} ELSE {label} END"
+
+
+def _period_sql(day: str, every: Every) -> str:
+    if every == "quarter":
+        return f"strftime({day}, '%Y-Q') || quarter({day})"
+    return f"strftime({day}, '{PERIODS[every]}')"
 
 
 def first_day_sql(column: str, kind: str, every: Every) -> str | None:
@@ -96,8 +106,10 @@ def first_day_sql(column: str, kind: str, every: Every) -> str | None:
     if every == "week" or kind not in ("varchar", "date", "timestamp", "timestamp with time zone"):
         return None
     if kind == "varchar" and every in OWN_LABELS:
-        first = "-01" if every == "month" else "-01-01"
-        column = f"(CASE WHEN {_is_own(column, every)} THEN {column} || '{first}' ELSE {column} END)"
+        first = f"{column} || '{'-01' if every == 'month' else '-01-01'}'"
+        if every == "quarter":
+            first = f"{column}[:5] || ['01', '04', '07', '10'][TRY_CAST({column}[7] AS INT)] || '-01'"
+        column = f"(CASE WHEN {_is_own(column, every)} THEN {first} ELSE {column} END)"
     day = _day_sql(column, kind)
     return f"TRY(CASE WHEN {_has_label(day)} THEN date_trunc('{every}', {day})::DATE END)"
 
@@ -163,6 +175,8 @@ def _day_on_spark(column: str, text: str, kind: str) -> str:
 def _period_on_spark(day: str, every: Every) -> str:
     if every == "week":
         return f"concat(extract(YEAROFWEEK FROM {day}), '-W', lpad(weekofyear({day}), 2, '0'))"
+    if every == "quarter":
+        return f"concat(substr(CAST({day} AS STRING), 1, 4), '-Q', quarter({day}))"
     return f"substr(CAST({day} AS STRING), 1, { {'day': 10, 'month': 7, 'year': 4}[every] })"
 
 

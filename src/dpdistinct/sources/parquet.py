@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Sequence
 from typing import Any
 
 from dpdistinct.errors import ColumnError, FileError, file_name
 from dpdistinct.question.question import Question
-from dpdistinct.sources.duck import literal, query_errors, quoted
+from dpdistinct.sources.duck import literal, load_duckdb, query_errors, quoted
 from dpdistinct.sources.folders import folders_of
 
 OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
-def bind_parquet(connection: Any, paths: list[str], question: Question) -> str:
-    """Makes Parquet files known as `data`. Returns the query that is left for DuckDB to answer.
+def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[str] = ()) -> None:
+    """Makes Parquet files known under this name. asked: columns that must be there to be read.
 
     Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
     """
@@ -23,23 +24,36 @@ def bind_parquet(connection: Any, paths: list[str], question: Question) -> str:
     folders = folders_of(paths)
     with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
-        names = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
-        of_folders = {name.lower() for name in folders[0]}
-        asked = {name.lower() for name in question.names} - of_folders
-        for name in unsafe if question.sql is None else ():
-            if name.lower() in asked:
-                raise ColumnError(f"column {name!r} {unsafe[name]}")
+        columns = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
+        of_folders = {column.lower() for column in folders[0]}
+        needed = {column.lower() for column in asked} - of_folders
+        for column, why in unsafe.items():
+            if column.lower() in needed:
+                raise ColumnError(f"column {column!r} {why}")
         left = [
-            f"r.{quoted(name)}" for name in names if name not in unsafe and name.lower() not in of_folders
+            f"r.{quoted(column)}"
+            for column in columns
+            if column not in unsafe and column.lower() not in of_folders
         ]
         if not left and not of_folders:
             raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
         source = f"read_parquet({files}, {OPTIONS}) r"
         if of_folders:
             source = _with_folders(connection, files, dict(zip(paths, folders, strict=True)))
-            left += [f"f.{quoted(name)}" for name in folders[0]]
-        connection.execute(f"CREATE VIEW data AS SELECT {', '.join(left)} FROM {source}")
-    return question.sql or "FROM data"
+            left += [f"f.{quoted(column)}" for column in folders[0]]
+        connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(left)} FROM {source}")
+
+
+def refuse_milliseconds(paths: list[str], question: Question) -> None:
+    """Spark fails on the same timestamps in milliseconds as DuckDB, and tells nobody that they are there."""
+    if not paths:
+        return
+    with query_errors(file_name(paths[0])), load_duckdb().connect() as connection:
+        unsafe = _unsafe_columns(connection, literal([glob.escape(path) for path in paths]))
+    asked = {name.lower() for name in question.names}
+    for name, reason in unsafe.items():
+        if name.lower() in asked and "milliseconds" in reason:
+            raise ColumnError(f"column {name!r} {reason}")
 
 
 def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.sources.columns import Named
 from dpdistinct.sources.streams import ArrowStream, KeyStream
 
 
@@ -34,13 +35,18 @@ class Source(Protocol):
     """A table that is open. Its rows leave it only as keys: person, then element (or group and element).
 
     text: its names come from a first line that may be data. exact_names: the case of a name matters.
-    is_cluster: it sorts where its rows are, on several machines.
+    is_cluster: it sorts where its rows are, on several machines. files: those that it has found by itself.
     """
 
     columns: list[str]
     text: bool
     exact_names: bool
     is_cluster: bool
+    files: list[str] | None
+
+    def find(self, name: str) -> str:
+        """The column that a name means, as the table spells it."""
+        ...
 
     def check(self, question: Question) -> None:
         """Refuses a question that the table cannot answer, as far as the schema tells. No row is read."""
@@ -65,12 +71,12 @@ class Source(Protocol):
         ...
 
 
-class LocalSource:
+class LocalSource(Named):
     """A source on this machine: one stream of keys, which DuckDB sorts on disk."""
 
-    text = False
     exact_names = False
     is_cluster = False
+    files: list[str] | None = None
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         """The one stream."""

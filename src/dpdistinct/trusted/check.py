@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,6 @@ from dpdistinct.question.machine import Machine
 from dpdistinct.question.option import with_arguments
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import BY_NAME, Reading
-from dpdistinct.sources.columns import find_column
 from dpdistinct.sources.duck import Relation, connect
 from dpdistinct.sources.files import (
     CSV_SUFFIXES,
@@ -36,14 +36,19 @@ from dpdistinct.sources.opening import kind_of, open_source, text_files
 from dpdistinct.sources.source import Source
 from dpdistinct.sources.spark.source import SparkSource
 from dpdistinct.sources.text.files import CsvFiles, JsonLines, TextSource, TextStream
-from dpdistinct.trusted.check_result import Check
+from dpdistinct.trusted.check_result import Check, Ids
 from dpdistinct.trusted.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout, look_at_names
 from dpdistinct.trusted.rows import Found, Rows, Sides
 
 
 @with_arguments(Question, data="The table, as for dpdistinct.table.")
 def check(
-    data: Any, *, person: Columns | None = None, element: Columns | None = None, sql: str | None = None
+    data: Any,
+    *,
+    person: Columns | None = None,
+    element: Columns | None = None,
+    sql: str | None = None,
+    trust_sql: bool = False,
 ) -> Check:
     """What the table holds, what would be left out of it and why. NOT private: for trusted eyes only.
 
@@ -59,7 +64,7 @@ def check(
     >>> check(visits, person="who", element="page").rows  # exact: NOT private
     5000
     """
-    question = Question.of({"person": person, "element": element, "sql": sql})
+    question = Question.of({"person": person, "element": element, "sql": sql, "trust_sql": trust_sql})
     return check_table(data, question, BY_NAME, Machine(), encoding_given=False)
 
 
@@ -81,10 +86,16 @@ def check_table(
                 )
         if found is None:
             found = _check_table(data, question, better, machine)
+    spaced = next((ids for ids in (found["person"], found["element"]) if ids and ids.alike_trimmed), None)
+    if spaced is not None and not better.trim:
+        better = replace(better, trim=True)
     suggested = {
         name: value for name, value in better.identity().items() if reading.changed().get(name) != value
     }
-    remarks = [_suggestion(name, value) for name, value in suggested.items() if name != "columns"]
+    remarks = [
+        _suggestion(name, value) for name, value in suggested.items() if name not in ("columns", "trim")
+    ]
+    remarks = _about_ids(found["person"], found["element"], better.trim) + remarks
     likely = found.pop("likely", better.encoding)
     command = _command(data, question, replace(better, encoding=likely))
     return Check(**found | {"remarks": remarks + found["remarks"], "command": command})
@@ -129,7 +140,7 @@ def _check_text(
             raise
         reading = replace(reading, encoding=looks.looks_like)
         files = text_files(paths, suffix, reading, machine)
-    found = _read_text(files, question, reading, machine, looks)
+    found = _read_text(paths, files, question, reading, machine, looks)
     if isinstance(files, JsonLines):
         names = [*files.columns, *look_at_names(paths[0], reading.encoding)]
         _name(found, names, [question.person, question.element])
@@ -147,10 +158,15 @@ def _name(found: Found, names: list[str], sides: Sides) -> None:
 
 
 def _read_text(
-    files: CsvFiles | JsonLines, question: Question, reading: Reading, machine: Machine, looks: Bytes
+    paths: list[str],
+    files: CsvFiles | JsonLines,
+    question: Question,
+    reading: Reading,
+    machine: Machine,
+    looks: Bytes,
 ) -> Found:
     source, sides = TextSource(files), (question.person, question.element)
-    found = [[_named(source.find_name, name, files.columns) for name in side] for side in sides]
+    found = [[_named(source.find, name, files.columns) for name in side] for side in sides]
     names = list(dict.fromkeys(name for side in found for name in side)) or files.columns[:1] or ["1"]
     by_reader = _core.LeftOut()
     stream = files.inspected(names, by_reader)
@@ -160,7 +176,7 @@ def _read_text(
         last = max((files.place_of(name) for side in found for name in side), default=-1)
         few = f"{fields} <= {last}"
     with connect(machine) as connection:
-        rows = Rows(connection, stream, found, few=few, fields=fields)
+        rows = Rows(connection, stream, found, few=few, fields=fields, trim=reading.trim)
         wrong = looks.wrong > 0 and reading.encoding == "utf-8"
         result = rows.found(wrong=wrong)
         widths = rows.widths()
@@ -206,7 +222,11 @@ def _read_text(
     if looks.wrong and reading.encoding == "utf-8":
         remarks.insert(0, _about_bytes(result, looks))
         result["likely"] = looks.looks_like
-    counts = _counts(source, question, machine) if all(found) else {}
+    counts: Found = {}
+    if all(found):
+        opened = open_source(paths, question, reading, machine) if reading.trim else nullcontext(source)
+        with opened as rows_of:
+            counts = _counts(rows_of, question, machine)
     return result | counts | {"remarks": remarks}
 
 
@@ -230,28 +250,24 @@ def _check_table(data: Any, question: Question, reading: Reading, machine: Machi
             raise ParameterError("data must be a table of this machine; check a sample of the DataFrame")
         table: Any = source
         kinds = _kinds(table, data)
-        found = [
-            [
-                _named(lambda name: find_column(name, table.columns, table.text), name, table.columns)
-                for name in side
-            ]
-            for side in sides
-        ]
+        found = [[_named(table.find, name, table.columns) for name in side] for side in sides]
         names = list(dict.fromkeys(name for side in found for name in side)) or table.columns[:1]
         asked = replace(question, person=tuple(found[0] or names), element=tuple(found[1] or names))
         table.check(asked)
-        if isinstance(table, PandasSource | ArrowSource):
+        if isinstance(table, PandasSource):
+            stream = table.rows_for_sql(names)
+        elif isinstance(table, ArrowSource):
             stream, _ = table.for_sql(names)
         else:
             values = table.values(names)
             stream = TextStream(values.__arrow_c_stream__)
         with connect(machine) as connection:
-            rows = Rows(connection, stream, found, names=names)
+            rows = Rows(connection, stream, found, names=names, trim=reading.trim)
             result = rows.found()
             if all(found):
                 # A stream may open only once; DuckDB has its rows by now.
                 once = isinstance(table, ArrowSource)
-                counted = Relation(connection.table("kept")) if once else table
+                counted = Relation(connection.table("kept"), reading=reading) if once else table
                 result |= _counts(counted, asked, machine)
     kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, reading) else "a database"
     return result | {"kind": kind, "columns": kinds, "layout": {}, "remarks": []}
@@ -297,6 +313,22 @@ def _named(find: Any, name: str, columns: list[str]) -> str:
 # What to do
 
 
+def _about_ids(person: Ids | None, element: Ids | None, trim: bool) -> list[str]:
+    """Ids that may be one person's come first: each of them has epsilon of its own."""
+    remarks = []
+    if person is not None and person.alike:
+        way = "Use --trim." if person.alike_trimmed else "Write lower(...) in --sql."
+        if 0 < person.alike_trimmed < person.alike:
+            way = "Use --trim; it does not help where case differs: there write lower(...) in --sql."
+        remarks.append(
+            f"{person.alike:,} ids of people differ in case or white space alone. One person under several "
+            f"ids has several times epsilon. {way}"
+        )
+    elif element is not None and element.alike_trimmed and trim:
+        remarks.append("Elements differ in white space alone. Use --trim if they are the same.")
+    return remarks
+
+
 def _suggestion(name: str, value: Any) -> str:
     return {
         "format": f"The ending of the name does not tell the format. Use --format {value}.",
@@ -317,7 +349,8 @@ def _command(data: Any, question: Question, reading: Reading) -> str:
     if not all(isinstance(place, str | os.PathLike) for place in places):
         people, elements = (side[0] if len(side) == 1 else side for side in names)
         sql = "" if question.sql is None else f", sql={question.sql!r}"
-        return f"dpdistinct.count_distinct(data, person={people!r}, element={elements!r}{sql})"
+        trusted = ", trust_sql=True" if question.trust_sql else ""
+        return f"dpdistinct.count_distinct(data, person={people!r}, element={elements!r}{sql}{trusted})"
     words = ["dpdistinct", "count", *map(os.fspath, places)]
     for option, side in zip(("--person", "--element"), names, strict=True):
         words += [word for name in side for word in (option, name)]
@@ -325,6 +358,10 @@ def _command(data: Any, question: Question, reading: Reading) -> str:
         words += ["--column", name]
     if question.sql is not None:
         words += ["--sql", question.sql]
+    words += ["--table", question.table] if question.table is not None else []
+    words += ["--trust-sql"] if question.trust_sql else []
     for name, value in replace(reading, columns=()).identity().items():
-        words += [f"--no-{name}"] if value is False else [f"--{name}", _typed(str(value))]
+        flag = f"--{name.replace('_', '-')}"
+        typed = [flag] if value is True else [flag, _typed(str(value))]
+        words += [f"--no-{name}"] if value is False else typed
     return shlex.join(words)

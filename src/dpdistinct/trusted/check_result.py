@@ -17,6 +17,7 @@ class Ids:
     blank_rows: int  # rows whose id is there, but empty or nothing but spaces
     placeholders: dict[str, int]  # ids such as NULL or unknown, and how many rows have them
     alike: int  # ids that differ from another one in case or surrounding spaces alone
+    alike_trimmed: int  # ids that differ from another one in surrounding white space alone
     examples: list[list[str]]  # some of them, those that are alike together
     not_utf8: int  # ids with bytes that are not UTF-8
 

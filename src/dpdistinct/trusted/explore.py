@@ -5,18 +5,17 @@ Everything here is exact, or simulated from exact numbers.
 
 from __future__ import annotations
 
-import html
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from statistics import median
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from dpdistinct.advice.plan import plan
+from dpdistinct.answers.drawing import release_groups
 from dpdistinct.asking import Progress, parameters_of, silent
 from dpdistinct.cost import Number
 from dpdistinct.errors import ParameterError
@@ -24,17 +23,21 @@ from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.graph.reading import contributions_of, curve_of, read_groups
-from dpdistinct.grouped_release import release_groups
 from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
 from dpdistinct.mechanisms.single import Answer, run_mechanism
 from dpdistinct.question.group_lists import Value
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.parameters import Mechanism, Method, Parameters, check_parameters
+from dpdistinct.question.parameters import MECHANISM_NAMES, Method, Parameters, check_parameters
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Reading
+from dpdistinct.show.explored import told_of, told_of_groups
+from dpdistinct.show.output import Shown, Told, html_of
 from dpdistinct.sources.opening import open_source
-from dpdistinct.wording import NOT_PRIVATE
+from dpdistinct.wording import NOT_PRIVATE, group_heads
+
+if TYPE_CHECKING:
+    from dpdistinct.show.plots import Picture
 
 OwnMechanism = Callable[[Curve, Parameters, Sampler], Answer]
 
@@ -66,7 +69,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(Shown):
     """NOT private."""
 
     people: int
@@ -79,13 +82,6 @@ class Exploration:
     expected: list[Expected]
     limit: float  # of the mean loss of any mechanism that sees the exact curve alone (docs/proofs/limit.md)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """NOT private: the curves and how the mechanisms would do, as a .png or .svg file."""
-        from dpdistinct.show.plots import check_plot_path, plot_exploration
-
-        check_plot_path(path)
-        plot_exploration(self, path)
-
     def least(self) -> str:
         """What no mechanism can do better, in words."""
         return (
@@ -93,53 +89,34 @@ class Exploration:
             "here, at this epsilon and beta."
         )
 
-    def _repr_html_(self) -> str:
-        kept = _html_table(
-            ("limit per person", "matching", "greedy", "sampling", "margin"),
-            [
-                (
-                    f"{row.bound:,}",
-                    *(f"{row.kept[method]:,}" for method in get_args(Method)),
-                    f"{row.margin:,}",
-                )
-                for row in self.bounds
-            ],
-        )
-        expected = _html_table(
-            (
-                "mechanism",
-                "lower bound",
-                "below the truth",
-                "the same in the mean",
-                "at most the truth",
-                "limit per person",
-            ),
-            [
-                (
-                    row.mechanism,
-                    f"{row.lower_bound:,.0f}",
-                    f"{row.loss:.2%}",
-                    f"{row.mean_loss:.2%}",
-                    f"{row.holds:.1%}",
-                    "" if row.bound is None else f"{row.bound:,.0f}",
-                )
-                for row in self.expected
-            ],
-        )
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, by name."""
+        hidden = {"curves", "bounds", "expected"}
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
+        rows = {"bounds": [asdict(row) for row in self.bounds]}
+        return {"note": NOT_PRIVATE} | shown | rows | {"expected": [asdict(row) for row in self.expected]}
+
+    def _lists(self) -> dict[str, list[Any]]:
+        """What each limit keeps. The names of the columns say that the numbers are exact."""
+        kept: dict[str, list[Any]] = {
+            f"exact_{method}": [row.kept[method] for row in self.bounds] for method in get_args(Method)
+        }
         return (
-            f"<p><strong>{NOT_PRIVATE}</strong></p>"
-            f"<p>{self.people:,} people, {self.elements:,} distinct elements, {self.pairs:,} distinct pairs. "
-            f"Elements kept when each person may account for so many:</p>{kept}"
-            f"<p>Medians of simulated releases at epsilon {self.epsilon:g}, beta {self.beta:g}:</p>{expected}"
-            f"<p>{self.least()}</p>"
-            f"<p><strong>{NOT_PRIVATE}</strong></p>"
+            {"bound": [row.bound for row in self.bounds]}
+            | kept
+            | {"margin": [row.margin for row in self.bounds]}
         )
 
+    def _told(self) -> Told:
+        return told_of(self)
 
-def _html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def _repr_html_(self) -> str:
+        return html_of(self._told())
+
+    def _picture(self) -> Picture:
+        from dpdistinct.show.plots import picture_of_exploration
+
+        return picture_of_exploration(self)
 
 
 def explore(
@@ -171,7 +148,7 @@ def explore(
         bias = {method: truth - count for method, count in kept.items()}
         at_bounds.append(AtBound(row.bound, kept, bias, row.margin))
     expected = []
-    for mechanism in get_args(Mechanism):
+    for mechanism in MECHANISM_NAMES:
         if mechanism != "fixed":
             progress(f"simulating: {mechanism}")
             expected.append(_expect(curves["matching"], truth, mechanism, epsilon, beta, releases))
@@ -267,9 +244,55 @@ class ExploredGroup:
     estimate: float
 
 
+@dataclass(frozen=True)
+class ExploredGroups(Shown):
+    """NOT private: all groups that were asked for. labels: some of the table, where no group has a row."""
+
+    rows: tuple[ExploredGroup, ...]
+    group_by: tuple[str, ...]
+    every: tuple[str | None, ...]
+    epsilon: float
+    beta: float
+    labels: tuple[str, ...] = ()
+
+    @property
+    def heads(self) -> list[str]:
+        """What the groups are, by column."""
+        return group_heads(self.group_by, self.every)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there are groups, and no row is in any."""
+        return bool(self.rows) and not any(row.elements for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The groups, and that they are not private."""
+        return {"note": NOT_PRIVATE, "groups": [asdict(row) for row in self.rows]}
+
+    def _lists(self) -> dict[str, list[Any]]:
+        groups = [row.group if isinstance(row.group, tuple) else (row.group,) for row in self.rows]
+        named = {name: [str(group[i]) for group in groups] for i, name in enumerate(self.group_by)}
+        return named | {
+            "exact_elements": [row.elements for row in self.rows],
+            "median_lower_bound": [row.lower_bound for row in self.rows],
+            "median_estimate": [row.estimate for row in self.rows],
+        }
+
+    def _told(self) -> Told:
+        return told_of_groups(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self._told())
+
+    def _picture(self) -> Picture:
+        from dpdistinct.show.plots import picture_of_explored_groups
+
+        return picture_of_explored_groups(self)
+
+
 def explore_groups(
     data: Any, question: Question, reading: Reading, machine: Machine, *, releases: int = 25
-) -> list[ExploredGroup]:
+) -> ExploredGroups:
     """The true counts by group and what a release would look like. NOT private."""
     parameters = parameters_of(question)
     assert isinstance(parameters, GroupParameters)  # the question has groups
@@ -285,10 +308,17 @@ def explore_groups(
         for row in release.rows:
             drawn[row.group].append((row.lower_bound, row.estimate))
     shown = {name: rows for name, rows in drawn.items() if rows}  # of unknown groups only the large ones are
-    return [
+    found = tuple(
         ExploredGroup(name, truth[name], *(float(median(column)) for column in zip(*rows, strict=True)))
         for name, rows in shown.items()
-    ]
+    )
+    counting = parameters.counting
+    explored = ExploredGroups(
+        found, question.group_by, question.periods, float(counting.epsilon), float(counting.beta)
+    )
+    if not explored.nothing:
+        return explored
+    return replace(explored, labels=tuple(some_labels(data, question, reading, machine)))
 
 
 def some_labels(

@@ -8,6 +8,7 @@ from typing import Any
 from dpdistinct import _core
 from dpdistinct.errors import constant_error
 from dpdistinct.sources.duck import quoted
+from dpdistinct.sources.tidying import WHITE_SPACE
 from dpdistinct.trusted.check_result import Ids
 
 EXAMPLES = 3
@@ -28,10 +29,13 @@ class Rows:
         few: str = "false",
         fields: str = "0",
         names: Sequence[str] = (),
+        trim: bool = False,
     ) -> None:
-        """few: whether a row lacks one of the columns; fields: how many it has; names: those to keep."""
+        """few: whether a row lacks one of the columns; fields: how many it has; names: those to keep; trim:
+        whether ids are trimmed.
+        """
         self._connection, self._sides = connection, sides
-        ids = [_id_of(side) for side in sides]
+        ids = [_id_of(side, trim=trim) for side in sides]
         with constant_error(_core.FAILED):
             connection.register("given", stream)
             given = "given"
@@ -91,9 +95,13 @@ class Rows:
         counted = " AND ".join(f"{side} IS NOT NULL" for side in self._asked())
         alike = (
             f"SELECT list(DISTINCT {name} ORDER BY {name}) AS ids FROM pairs WHERE {counted} "
-            f"GROUP BY lower(trim({name}, ' \t')) HAVING count(DISTINCT {name}) > 1"
+            f"GROUP BY lower(trim({name}, '{WHITE_SPACE}')) HAVING count(DISTINCT {name}) > 1"
         )
         (count,) = self._row(f"SELECT coalesce(sum(len(ids)), 0)::BIGINT FROM ({alike})")
+        (spaced,) = self._row(
+            f"SELECT coalesce(sum(ids), 0)::BIGINT FROM (SELECT count(DISTINCT {name}) AS ids FROM pairs "
+            f"WHERE {counted} GROUP BY trim({name}, '{WHITE_SPACE}') HAVING count(DISTINCT {name}) > 1)"
+        )
         examples = self._all(f"SELECT ids[1:3] FROM ({alike}) ORDER BY ids LIMIT {EXAMPLES}")
         not_utf8 = 0
         if wrong:
@@ -112,6 +120,7 @@ class Rows:
             blank_rows=self._number(f"trim({name}, ' \t\x1f') = '' AND {counted}"),
             placeholders=dict(placeholders),
             alike=count,
+            alike_trimmed=spaced,
             examples=[[text.replace("\x1f", " / ") for text in ids] for (ids,) in examples],
             not_utf8=not_utf8,
         )
@@ -130,9 +139,11 @@ class Rows:
         return found
 
 
-def _id_of(columns: Sequence[str]) -> str:
+def _id_of(columns: Sequence[str], *, trim: bool) -> str:
     """SQL for the columns as one text; NULL if one of them is."""
     if not columns:
         return "NULL::VARCHAR"
     texts = [f"{quoted(name)}::VARCHAR" for name in columns]
+    if trim:
+        texts = [f"nullif(trim({text}, '{WHITE_SPACE}'), '')" for text in texts]
     return texts[0] if len(texts) == 1 else f"({' || chr(31) || '.join(texts)})"

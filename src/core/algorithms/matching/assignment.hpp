@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/array.hpp"
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
 #include "base/parallel.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 

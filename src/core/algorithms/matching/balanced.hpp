@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.hpp"
 #include "base/interrupt.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 
@@ -15,7 +15,6 @@ inline constexpr std::uint64_t kFirstTrees = 4;  // after so many phases of a ca
 inline constexpr std::uint64_t kPatience = 32;   // times looking at all pairs: the work of the levels (peel.hpp)
 
 std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt,
-                                          std::uint64_t first_trees = kFirstTrees,
-                                          std::uint64_t patience = kPatience);
+                                          std::uint64_t first_trees = kFirstTrees, std::uint64_t patience = kPatience);
 
 }  // namespace dpdistinct

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/array.hpp"
 #include "algorithms/matching/assignment.hpp"
-#include "graph/graph.hpp"
-#include "base/interrupt.hpp"
 #include "algorithms/matching/start.hpp"
+#include "base/array.hpp"
+#include "base/interrupt.hpp"
+#include "graph/graph.hpp"
 
 namespace dpdistinct {
 
@@ -89,7 +89,7 @@ class Peel {
 
     // Of each person:
     std::vector<std::uint32_t> load_;
-    People seen_;                              // in a tree, or final
+    People seen_;  // in a tree, or final
     People final_;
     std::vector<Place> begin_;                 // their block in words_
     std::vector<std::uint32_t> first_gained_;  // the list of what they have got since

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/array.hpp"
 #include "algorithms/matching/assignment.hpp"
+#include "base/array.hpp"
 #include "base/interrupt.hpp"
 
 namespace dpdistinct {
@@ -27,11 +27,10 @@ struct TooDeep {};
 template <class Level>
 class Repair {
    public:
-    Repair(Assignment& a, std::vector<Person>& people, std::vector<Part>& todo, Held& held,
-           unsigned threads, std::uint64_t first_trees, Interrupt& interrupt)
+    Repair(Assignment& a, std::vector<Person>& people, std::vector<Part>& todo, Held& held, unsigned threads,
+           std::uint64_t first_trees, Interrupt& interrupt)
         : a_(a), people_(people), todo_(todo), held_(held), threads_(threads), first_trees_(first_trees),
-          interrupt_(interrupt),
-          level_(a.people(), kOutside), at_(a.people()), queue_(a.people()) {}
+          interrupt_(interrupt), level_(a.people(), kOutside), at_(a.people()), queue_(a.people()) {}
 
     // Takes parts from the list until it is empty. Stops early, everything in order, by TooDeep.
     void run() {
@@ -50,8 +49,7 @@ class Repair {
                 continue;
             }
             // The mean splits real tables best; the middle of the range bounds the depth.
-            const std::uint64_t middle =
-                part.depth % 3 == 2 ? lo + (hi - lo) / 2 : sum / (part.end - part.begin);
+            const std::uint64_t middle = part.depth % 3 == 2 ? lo + (hi - lo) / 2 : sum / (part.end - part.begin);
             const auto cap = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(middle, lo + 1, hi - 1));
             const Person split = balance(part, cap);
             todo_.pop_back();
@@ -181,8 +179,7 @@ class Repair {
         std::uint64_t edges = 0;
         for (Person i = part.begin; i < part.end; ++i)
             if (a_.load[people_[i]] > cap)
-                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next)
-                    edges += a_.degree(e);
+                for (Element e = a_.first_owned[people_[i]]; e != kNone; e = a_.shared[e].next) edges += a_.degree(e);
         if (edges < a_.holders.size() / 16) return false;
         held_.build(a_, threads_, interrupt_);
         return true;

@@ -24,8 +24,8 @@ std::vector<Element> rare_first(const Graph& graph, Interrupt& interrupt) {
 }
 
 // The least loaded of an element's holders, if one has less than `below`; else `otherwise`.
-Person least_loaded(const Graph& graph, const std::vector<std::uint32_t>& load, Element e,
-                    std::uint32_t below, Person otherwise) {
+Person least_loaded(const Graph& graph, const std::vector<std::uint32_t>& load, Element e, std::uint32_t below,
+                    Person otherwise) {
     Person best = otherwise;
     for (std::uint64_t x = graph.begin[e]; x < graph.begin[e + 1] && below > 0; ++x) {
         const Person p = graph.holders[x];

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from dpdistinct.errors import InputError, constant_error
 
@@ -58,8 +59,9 @@ def functions_of(df: DataFrame) -> Any:
     return functions
 
 
-def open_files(paths: list[str], sql: str | None) -> DataFrame:
-    """Files that Spark can read, in a session of our own or the one that is there.
+def open_files(paths: list[str], sql: str | None) -> tuple[DataFrame, list[str] | None]:
+    """Files that Spark can read, in a session of our own or the one that is there; and which ones it found,
+    if all are files of this machine.
 
     Text is read as text, as everywhere. `sql` is a SELECT of Spark's, with the files as `data`.
     """
@@ -73,13 +75,19 @@ def open_files(paths: list[str], sql: str | None) -> DataFrame:
             spark.conf.set(INFERENCE, "false")  # the names of folders are text too
             df = spark.read.format(form).options(**options).load(paths)
             _ = df.schema  # a client asks for it only here
+            found = None if is_connect(spark) else _local(df.inputFiles())
         if sql is None:
-            return df
+            return df, found
         with constant_error("sql: Spark refuses the query; it must be one SELECT from the table `data`"):
             df.createOrReplaceTempView("data")
             df = spark.sql(f"SELECT * FROM ({sql.strip().rstrip(';')}\n)")
             _ = df.schema
-            return df
+            return df, found
+
+
+def _local(addresses: list[str]) -> list[str] | None:
+    places = [urlsplit(address) for address in addresses]
+    return [unquote(place.path) for place in places] if all(p.scheme == "file" for p in places) else None
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown
 from dpdistinct.question.group_lists import GroupList, label_order
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
-from dpdistinct.sources.columns import find_column
-from dpdistinct.sources.forms import SPARK, refused
+from dpdistinct.sources.columns import Named
+from dpdistinct.sources.forms import SPARK, refused, refused_collation
 from dpdistinct.sources.labels import spark_label
 from dpdistinct.sources.source import Groups
 from dpdistinct.sources.spark.keys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
@@ -26,14 +26,17 @@ from dpdistinct.sources.streams import ArrowStream
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+BYTES = "UTF8_BINARY"  # Spark's one collation by which different texts are never equal
 DEFAULT_MEMORY_LIMIT = 8 * 10**9
 
 UNREADABLE_SCHEMA = "Spark does not know the columns of the DataFrame; does df.schema work by itself?"
 UNRESOLVED = "Spark could not select the columns; does a df.select of them work by itself?"
 
 
-class SparkSource:
-    """A Spark DataFrame. text: its files have no schema, so that what looks like a name may be a row."""
+class SparkSource(Named):
+    """A Spark DataFrame. text: its files have no schema, so that what looks like a name may be a row.
+    files: which ones Spark found, where they are known.
+    """
 
     is_cluster = True
     exact_names = False
@@ -45,6 +48,7 @@ class SparkSource:
         progress: Progress | None = None,
         *,
         text: bool = False,
+        files: list[str] | None = None,
     ) -> None:
         connect = is_connect(df) and hasattr(df, "toArrow")
         if not connect and not hasattr(df, "_jdf"):
@@ -53,7 +57,7 @@ class SparkSource:
         self._functions = functions_of(df)
         kind = ByConnection if connect else ByFiles
         self._transfer: Transfer = kind(df.sparkSession, temp_directory, progress or (lambda name: None))
-        self.text = text
+        self.text, self.files = text, files
         with quiet(df.sparkSession), constant_error(UNREADABLE_SCHEMA):
             self._kinds = [(field.name, field.dataType) for field in df.schema.fields]
         self.columns = [name for name, _ in self._kinds]
@@ -132,7 +136,7 @@ class SparkSource:
 
     def _column(self, asked: str) -> tuple[Column, str, Any]:
         """A column of the table, its name and its type."""
-        name = find_column(asked, self.columns, self.text)
+        name = self.find(asked)
         alike = [column for column in self.columns if column.lower() == name.lower()]
         if len(alike) > 1 and self._df.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
             raise ColumnError(
@@ -147,6 +151,8 @@ class SparkSource:
         type_name = type(kind).__name__
         if type_name not in SPARK:
             raise refused(name)
+        if getattr(kind, "collation", BYTES) != BYTES:
+            raise refused_collation(name, f"collate(lower({{}}), '{BYTES}')")
         return column, SPARK[type_name]
 
     def _labels(self, question: Question) -> list[Column]:

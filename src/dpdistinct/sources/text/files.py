@@ -34,7 +34,7 @@ from dpdistinct.errors import (
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
-from dpdistinct.sources.columns import asked_for, find_column
+from dpdistinct.sources.columns import asked_for, find_columns
 from dpdistinct.sources.folders import folders_of
 from dpdistinct.sources.source import Groups, LocalSource
 from dpdistinct.sources.streams import KeyStream
@@ -73,11 +73,11 @@ class TextSource(LocalSource):
         self.exact_names = isinstance(files, JsonLines)
 
     def check(self, question: Question) -> None:
-        self.find(question)
+        find_columns(question, self)
 
     def key_stream(self, question: Question, groups: Groups, *, ordered: bool) -> KeyStream:
         people, elements, labels = (
-            [self.find_name(name) for name in side]
+            [self.find(name) for name in side]
             for side in (question.person, question.element, question.group_by)
         )
         by: dict[str, Any] = {}
@@ -86,11 +86,7 @@ class TextSource(LocalSource):
             by |= {"labels": groups.labels, "bits": groups.bits}
         return self._files.keys(people, elements, labels, **by)
 
-    def find(self, question: Question) -> list[str]:
-        """Every column of the question."""
-        return [self.find_name(name) for name in question.names]
-
-    def find_name(self, name: str) -> str:
+    def look_for(self, name: str) -> str:
         """JSON lines have no header, so their names are taken exactly as they were asked for."""
         if self.exact_names or (self._files.numbered and NUMBER.fullmatch(name)):
             return name
@@ -103,7 +99,7 @@ class TextSource(LocalSource):
             raise ColumnError(
                 f"no column {asked_for(name)}; columns have numbers where there is no header: --no-header"
             )
-        return find_column(name, self.columns, self.text)
+        return super().look_for(name)
 
 
 class _TextFiles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import chain
 
 from dpdistinct.errors import InputError, file_name
 from dpdistinct.question.reading import WHITESPACE, Reading
@@ -28,7 +29,6 @@ class Start:
 def read_header(path: str, layout: Reading) -> Start:
     """The first line that is no comment, and never another one: names of columns are shown."""
     encoding = layout.encoding
-    _refuse_other_encoding(path, encoding)
     comment = rb"(?!)"
     if layout.comment is not None:
         spaces = rb"[ \t]*" if layout.delimiter == WHITESPACE else b""
@@ -37,7 +37,11 @@ def read_header(path: str, layout: Reading) -> Start:
     whole = re.compile(before + rb"[^\r\n]*[\r\n].", re.DOTALL)
     start = b""
     with reading(path):
-        for block in blocks_of(path, encoding):
+        blocks = blocks_of(path, "utf-8")  # as they are in the file
+        first = next(blocks, b"")
+    _refuse_other_encoding(path, first, encoding)
+    with reading(path):
+        for block in chain([first], blocks) if encoding == "utf-8" else blocks_of(path, encoding):
             start += block
             if whole.match(start) or len(start) > LONGEST_HEADER + len(UTF8_MARK):
                 break
@@ -56,10 +60,8 @@ def read_header(path: str, layout: Reading) -> Start:
     return Start(header, found.end(), row_end or b"\n")
 
 
-def _refuse_other_encoding(path: str, encoding: str) -> None:
+def _refuse_other_encoding(path: str, start: bytes, encoding: str) -> None:
     """Byte order marks say what the file is in, and a line end of UTF-16 has a zero byte."""
-    with reading(path):
-        start = next(blocks_of(path, "utf-8"), b"")
     if encoding == "utf-16":
         line = re.match(rb"[^\r\n]*[\r\n]?.?", start, re.DOTALL)
         if line and line.group() and not start.startswith(UTF16_MARKS) and b"\0" not in line.group():

@@ -7,7 +7,7 @@ and what it raises. Nothing here reads it, so a constant or a margin is the same
 
 from __future__ import annotations
 
-from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from fractions import Fraction
 
 
@@ -28,3 +28,9 @@ def context(digits: int, rounding: str) -> Context:
 def quotient(context: Context, x: Fraction) -> Decimal:
     """X as a decimal, rounded as the context says."""
     return context.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def log(x: Fraction) -> Fraction:
+    """Ln x to thirty digits; for public constants, whose rounding is no concern of privacy."""
+    own = context(40, ROUND_HALF_EVEN)
+    return Fraction(own.ln(quotient(own, x))).limit_denominator(10**30)

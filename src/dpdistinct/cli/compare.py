@@ -1,0 +1,77 @@
+"""`dpdistinct compare`: up or down, from answers that were published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpdistinct.cli.options import Json, command
+from dpdistinct.errors import FileError, InputError, ParameterError
+from dpdistinct.show.terminal import say
+
+EXAMPLES = (
+    "compare january.json february.json",
+    "compare months.json",
+)
+Answers = Annotated[
+    list[Path],
+    typer.Argument(
+        help="What `count --json` wrote: two single counts, or one count by period (day, week, ...).",
+        metavar="ANSWER...",
+        show_default=False,
+    ),
+]
+Beta = Annotated[str | None, typer.Option(help="How likely a verdict may be wrong; else that of the answer.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, examples=EXAMPLES)(compare)
+
+
+def compare(answers: Answers, beta: Beta = None, as_json: Json = False) -> None:
+    """Up or down? From answers that were published; it costs nothing."""
+    from dpdistinct.answers import changes
+    from dpdistinct.answers.release import GroupedRelease, Release
+
+    read: list[Any] = [_read(path) for path in answers]
+    if len(read) == 1 and "rows" in read[0]:
+        found = changes.changes(GroupedRelease.from_dict(_own(GroupedRelease, read[0])), beta=beta)
+    elif len(read) == 2 and not any("rows" in answer for answer in read):
+        found = [changes.compare(*(Release(**_own(Release, answer)) for answer in read), beta=beta)]
+    else:
+        raise ParameterError(
+            "compare takes two single counts, or one count by day, week, month, quarter or year"
+        )
+    if as_json:
+        typer.echo(json.dumps([change.to_dict() for change in found]))
+        return
+    for change in found:
+        say(change.sentence() if len(found) == 1 else change.sentence().partition(". ")[0] + ".")
+    if len(found) > 1:
+        say(
+            "\nAll of them together have this confidence. They compare what a limit of "
+            f"{found[0].bound:,} pairs for each person keeps."
+        )
+
+
+def _own(kind: type, answer: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the release itself: the command writes more beside them."""
+    return {one.name: answer[one.name] for one in fields(kind) if one.name in answer}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The fields of an answer."""
+    try:
+        answer = json.loads(path.read_text(encoding="utf-8"))
+        if {"epsilon", "beta", "mechanism", "method"} <= answer.keys():
+            return dict(answer)
+    except OSError:
+        raise FileError(f"there is no answer in {path}: the file cannot be read") from None
+    except (ValueError, AttributeError):
+        pass
+    raise InputError(f"{path} is no answer; save one with: dpdistinct count ... --json > {path}")

@@ -1,0 +1,177 @@
+"""`dpdistinct sql`: queries with SELECT WITH DIFFERENTIAL_PRIVACY, one release."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import dpdistinct
+from dpdistinct.cli.count import group_list
+from dpdistinct.cli.options import Json, Options, Outputs, check_outputs, command, on_terminal, write_outputs
+from dpdistinct.errors import FileError, ParameterError, short
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.payment import Payment
+from dpdistinct.question.question import Question
+from dpdistinct.show.terminal import say, terminal_width
+from dpdistinct.stopping import heed
+from dpdistinct.wording import epsilon_warning
+
+if TYPE_CHECKING:
+    from dpdistinct.querying import AnsweredQueries, Named
+
+EXAMPLES = (
+    "sql -f release.sql --table visits=visits.parquet --groups country=DE,FR,US",
+    "sql -f release.sql --table visits=visits.parquet --table users=users.csv --public lands=lands.csv",
+    "sql -f release.sql --table visits=visits.parquet --explain",
+)
+Query = Annotated[
+    str | None, typer.Argument(help="The queries, with semicolons between them.", show_default=False)
+]
+File = Annotated[Path | None, typer.Option("-f", "--file", help="Read the queries from this file.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option("--table", metavar="NAME=DATA", help="A private table: visits=visits.parquet; repeat it."),
+]
+Public = Annotated[
+    list[str] | None,
+    typer.Option("--public", metavar="NAME=DATA", help="A table without people, which is not protected."),
+]
+Persons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--person",
+        metavar="TABLE=COLUMN",
+        help="The person's column of a table where it is not the privacy unit's.",
+    ),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--groups", metavar="COLUMN=LIST", help="The groups to report: country=DE,FR,US."),
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="What would be read, the proof and the cost; nothing is spent.")
+]
+PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
+MEANS = ("memory_limit", "temp_directory", "threads")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, Question, Payment, Machine, only=("beta", *PAYING, *MEANS), examples=EXAMPLES)(sql_command)
+
+
+def sql_command(
+    options: Options,
+    query: Query = None,
+    file: File = None,
+    tables: Tables = None,
+    public: Public = None,
+    persons: Persons = None,
+    groups: Groups = None,
+    explain: Explain = False,
+    output: Outputs = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """Private counts asked in SQL: several at once, with joins.
+
+    The words are GoogleSQL's. A query runs only if it is proven to keep people apart. All queries are one
+    release: one debit, all answers or none.
+    """
+    from dpdistinct.querying import ask_queries, explain_queries
+
+    asked: dict[str, Any] = {
+        "groups": {name: group_list(text) for name, text in _pairs("--groups", groups).items()},
+        "beta": options["beta"],
+        "machine": Machine.of(options),
+    }
+    places = [place for texts in (tables, public) for place in _pairs("--table", texts).values()]
+    text = _text(query, file)
+    check_outputs(output, [*places, file, *re.findall("['\"`]([^'\"`]+)", text)])  # a query names files, too
+    named = _named(tables, public, persons)
+    if explain:
+        say(explain_queries(text, named, **asked))
+        return
+    payment = Payment.of(options)
+    with on_terminal("opening", [given.data for given in named.private.values()]) as progress:
+        answered = ask_queries(text, named, **asked, payment=payment, progress=progress)
+    _print(answered, payment, as_json, as_csv)
+    for number, release in enumerate(answered.releases, 1):
+        write_outputs(release, output if len(answered.releases) == 1 else _numbered(output, number))
+
+
+def _numbered(output: list[Path] | None, number: int) -> list[Path]:
+    """Of several queries each has files of its own: out.csv becomes out-1.csv, out-2.csv."""
+    return [path.with_stem(f"{path.stem}-{number}") for path in output or ()]
+
+
+def _text(query: str | None, file: Path | None) -> str:
+    if (query is None) == (file is None):
+        raise ParameterError("write the query behind `dpdistinct sql`, or name its file: -f release.sql")
+    if file is None:
+        return str(query)
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise FileError(f"the queries in {short(str(file))} cannot be read; is it a text file?") from None
+
+
+def _pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+    """NAME=VALUE, several times."""
+    pairs: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value or name in pairs:
+            raise ParameterError(f"{option} must be NAME=VALUE, each name once, got {short(text)!r}")
+        pairs[name] = value
+    return pairs
+
+
+def _named(tables: list[str] | None, public: list[str] | None, persons: list[str] | None) -> Named:
+    from dpdistinct.querying import Named
+    from dpdistinct.sources.binding import Given
+
+    private, known = (
+        {name: Given(place) for name, place in _pairs(option, texts).items()}
+        for option, texts in (("--table", tables), ("--public", public))
+    )
+    people = _pairs("--person", persons)
+    for name in people:
+        if name.lower() not in {table.lower() for table in private}:
+            raise ParameterError(f"--person names the table {short(name)!r}, which no --table declares")
+    return Named(private, known, {name: (column,) for name, column in people.items()})
+
+
+def _print(answered: AnsweredQueries, payment: Payment, as_json: bool, as_csv: bool) -> None:
+    warnings = [epsilon_warning(Fraction(repr(release.epsilon))) for release in answered.releases]
+    paid = answered.paid
+    if as_json:
+        fields: Options = {
+            "queries": [one.to_dict() | {"sentence": one.sentence()} for one in answered.releases]
+        }
+        fields |= {"warnings": warnings} if any(warnings) else {}
+        fields |= {"version": dpdistinct.__version__}
+        if paid is not None:
+            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
+            fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
+        texts = [json.dumps(fields)]
+    elif as_csv:
+        texts = [str(release.to_csv()).rstrip("\n") for release in answered.releases]
+    else:
+        width = terminal_width()
+        texts = [f"{release.table(width)}\n\n{release.sentence()}" for release in answered.releases]
+    heed()  # after a signal nothing is published
+    typer.echo("\n\n".join(texts))
+    for warning in () if as_json else filter(None, warnings):
+        say(f"dpdistinct: warning: {warning}", err=True)
+    if paid is not None and not as_json:
+        from dpdistinct.asking import minute_of
+
+        spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)
