@@ -159,17 +159,8 @@ def foresee(data: Any, question: Question, reading: Reading, machine: Machine, p
         quote, path = None, None
         if ready.noted is not None:
             ledger = _open(payment.ledger)
-            whole = ready.asked | identity_of(parameters)
-            quote = ledger.foresee(
-                str(payment.dataset),
-                whole,
-                ready.noted.input,
-                cost_of(parameters),
-                request_id=payment.request_id,
-                who=payment.who,
-                series=payment.series,
-                subscription=payment.subscription,
-            )
+            request = _request(ready.noted, ready.asked | parameters.identity(), parameters.cost, payment)
+            quote = ledger.foresee(**request)
             path = ledger.path
         return Foreseen(
             read=described(data, reading, machine),
@@ -178,7 +169,7 @@ def foresee(data: Any, question: Question, reading: Reading, machine: Machine, p
             periods=asked.periods,
             method=numbers.method,
             mechanism=numbers.mechanism,
-            cost=cost_of(parameters),
+            cost=parameters.cost,
             quote=quote,
             ledger=path,
         )
@@ -257,8 +248,8 @@ def ask_together(
     for part, parameters in zip(parts, numbers, strict=True):
         part.source.check(part.question)
         named = part.question.identity(exact_names=exact_names(part.source))
-        asked.append(named | part.told | identity_of(parameters))
-    cost = sum(map(cost_of, numbers), start=Cost(Fraction(0)))
+        asked.append(named | part.told | parameters.identity())
+    cost = sum((parameters.cost for parameters in numbers), start=Cost(Fraction(0)))
 
     def draw() -> tuple[Release | GroupedRelease, ...]:
         prepare()
@@ -306,21 +297,6 @@ def _limit(question: Question) -> dict[str, Any]:
     if question.one_group_per_person or most == 1:
         return {"mechanism": "fixed", "max_bound": 1}
     return {"mechanism": None, "max_bound": most}
-
-
-def cost_of(parameters: Parameters | GroupParameters) -> Cost:
-    """What an answer costs."""
-    if isinstance(parameters, Parameters):
-        return Cost(parameters.epsilon)
-    return Cost(parameters.counting.epsilon, parameters.delta)
-
-
-def identity_of(parameters: Parameters | GroupParameters) -> dict[str, Any]:
-    """The numbers as a part of what tells one request from another."""
-    if isinstance(parameters, Parameters):
-        return parameters.identity()
-    own = {"delta": parameters.delta, "neighbours": parameters.neighbours}
-    return parameters.counting.identity() | own
 
 
 def refuse_for_contributions(question: Question, reading: Reading) -> None:
@@ -414,7 +390,7 @@ def _paid(
             used = replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound")
         return compute(used)
 
-    paid, path = _stored(noted, asked | identity_of(parameters), cost_of(parameters), draw, payment)
+    paid, path = _stored(noted, asked | parameters.identity(), parameters.cost, draw, payment)
     return Answered(_release_of(paid.answer), paid, path)
 
 
@@ -430,20 +406,24 @@ def _stored(
         noted.check()
         return drawn
 
-    paid = ledger.pay(
-        str(payment.dataset),
-        asked,
-        noted.input,
-        cost,
-        draw_from_noted,
-        request_id=payment.request_id,
-        who=payment.who,
-        series=payment.series,
-        subscription=payment.subscription,
-    )
+    paid = ledger.pay(**_request(noted, asked, cost, payment), compute=draw_from_noted)
     if paid.stored:
         log.info("stored answer of %s, nothing spent", minute_of(paid))
     return paid, ledger.path
+
+
+def _request(noted: Noted, asked: dict[str, Any], cost: Cost, payment: Payment) -> dict[str, Any]:
+    """What the ledger is asked to pay for. asked: all that the answer depends on besides the data."""
+    return {
+        "dataset": payment.dataset,
+        "question": asked,
+        "input": noted.input,
+        "cost": cost,
+        "request_id": payment.request_id,
+        "who": payment.who,
+        "series": payment.series,
+        "subscription": payment.subscription,
+    }
 
 
 def _open(ledger: Any) -> Ledger:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from dpdistinct.asking import ask, cost_of, parameters_of, refuse_for_contributions
+from dpdistinct.asking import ask, parameters_of, refuse_for_contributions
 from dpdistinct.cost import Number
 from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
@@ -158,7 +158,7 @@ class Table:
             }
         )
         payment = self._paying(request_id=request_id, series=series)
-        warn_of_epsilon(cost_of(parameters_of(question, payment)).epsilon)
+        warn_of_epsilon(parameters_of(question, payment).cost.epsilon)
         if payment.ledger is None:
             warn_of_no_ledger()
         return ask(self.data, question, self.reading, self.machine, payment).release

@@ -15,7 +15,7 @@ from dpdistinct.mechanisms.margins import TOGETHER, group_margin, least_epsilon,
 from dpdistinct.mechanisms.noise import laplace_margin, noise_scale
 from dpdistinct.question.group_lists import MAX_GROUPS
 from dpdistinct.question.parameters import MAX_BOUND, check_parameters
-from dpdistinct.show.output import Shown, Told, html_of
+from dpdistinct.show.output import Shown, Told
 from dpdistinct.show.plans import told_of
 
 if TYPE_CHECKING:
@@ -97,9 +97,6 @@ class Plans(list[Any], Shown):
 
     def _told(self) -> Told:
         return told_of(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._told())
 
     def _picture(self) -> Picture:
         from dpdistinct.show.plots import picture_of_plan

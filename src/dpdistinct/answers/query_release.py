@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,15 +91,6 @@ class QueryRelease(Shown):
 
     def __str__(self) -> str:
         return "\n".join([self.table(), "", self.sentence()])
-
-    def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>"
-            for row in self.rows
-        )
-        told = html.escape(self.sentence()).replace("\n", "<br>")
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><p>{told}</p>"
 
 
 def _about(release: Release | GroupedRelease) -> str:

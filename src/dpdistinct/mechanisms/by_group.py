@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpdistinct.cost import exact
+from dpdistinct.cost import Cost, exact
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve
@@ -94,6 +94,15 @@ class GroupParameters:
     def neighbours(self) -> Neighbours:
         """What may be done to one person at the price of epsilon: changed, too, in a single count alone."""
         return "add, remove or change" if self.groups == 1 else "add or remove"
+
+    @property
+    def cost(self) -> Cost:
+        """What an answer costs."""
+        return Cost(self.counting.epsilon, self.delta)
+
+    def identity(self) -> dict[str, Any]:
+        """JSON values and fractions that are equal for equal parameters, however they were written."""
+        return self.counting.identity() | {"delta": self.delta, "neighbours": self.neighbours}
 
     @property
     def choice(self) -> Fraction:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from operator import index
 from typing import Any, Literal, cast, get_args
 
-from dpdistinct.cost import exact
+from dpdistinct.cost import Cost, exact
 from dpdistinct.errors import ParameterError, shown
 
 Method = Literal["matching", "greedy", "sampling"]
@@ -53,6 +53,11 @@ class Parameters:
     def neighbours(self) -> Neighbours:
         """What may be done to one person at the price of epsilon."""
         return neighbours_of(self.mechanism)
+
+    @property
+    def cost(self) -> Cost:
+        """What an answer costs."""
+        return Cost(self.epsilon)
 
     def identity(self) -> dict[str, Any]:
         """JSON values and fractions that are equal for equal parameters, however they were written."""

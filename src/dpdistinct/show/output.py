@@ -72,8 +72,9 @@ class Shown(ABC):
     def _told(self) -> Told:
         """The same for people."""
 
-    @abstractmethod
-    def _repr_html_(self) -> str: ...
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return html_of(self._told())
 
     @abstractmethod
     def _picture(self) -> Picture: ...

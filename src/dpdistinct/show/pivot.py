@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import ParameterError, short
 from dpdistinct.show.group_answers import sentence_of, title_of
-from dpdistinct.show.output import Rows, Shown, Told, html_of
+from dpdistinct.show.output import Rows, Shown, Told
 from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.wording import group_heads, printable
 
@@ -94,9 +94,6 @@ class Pivot(Shown):
 
     def __str__(self) -> str:
         return f"{self.table()}\n\n{self.sentence()}"
-
-    def _repr_html_(self) -> str:
-        return html_of(self._told())
 
 
 def _shown(number: int | None) -> str:

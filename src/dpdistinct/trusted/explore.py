@@ -32,7 +32,7 @@ from dpdistinct.question.parameters import MECHANISM_NAMES, Method, Parameters, 
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.explored import told_of, told_of_groups
-from dpdistinct.show.output import Shown, Told, html_of
+from dpdistinct.show.output import Shown, Told
 from dpdistinct.sources.opening import open_source
 from dpdistinct.wording import NOT_PRIVATE, group_heads
 
@@ -109,9 +109,6 @@ class Exploration(Shown):
 
     def _told(self) -> Told:
         return told_of(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._told())
 
     def _picture(self) -> Picture:
         from dpdistinct.show.plots import picture_of_exploration
@@ -280,9 +277,6 @@ class ExploredGroups(Shown):
 
     def _told(self) -> Told:
         return told_of_groups(self)
-
-    def _repr_html_(self) -> str:
-        return html_of(self._told())
 
     def _picture(self) -> Picture:
         from dpdistinct.show.plots import picture_of_explored_groups
