@@ -34,6 +34,7 @@ from postgresql_server import NoServerError
 
 LOCAL_DOORS = list(DOORS)  # those that need no server
 ENEMIES = 12  # for each table: the honest rows are read once
+FEWEST = 8  # one turn of so many goes to the door with the fewest tables
 
 # Files in memory, where there are any: most doors write one for each table.
 SHARED_MEMORY = Path("/dev/shm")
@@ -116,8 +117,9 @@ def fuzz(asked: argparse.Namespace, folder: Path) -> dict[str, Tally]:
         name = list(tallies)[turn % len(tallies)]
         if (
             asked.case is None
-        ):  # by turns the door with the fewest tables, and the one that had the least time
-            name = min(tallies, key=lambda name: tallies[name].seconds if turn % 2 else tallies[name].tables)
+        ):  # mostly the door that had the least time; now and then the one with fewest tables
+            fewest = turn % FEWEST == 0
+            name = min(tallies, key=lambda name: tallies[name].tables if fewest else tallies[name].seconds)
         tally = tallies[name]
         number = tally.tables if asked.case is None else asked.case
         begin = time.monotonic()
