@@ -72,8 +72,10 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(
         monkeypatch.setattr(f"dpdistinct.{module}.OpenDPSampler", Quiet)
     for language, name in FILES.items():
         for content in blocks(page, language):
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(content)
+            named = re.match(r"# (\S+\.toml)\n", content)  # its first line may say which file it is
+            file = folder / (named[1] if named else name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(content)
     monkeypatch.setenv("HOME", str(folder))
     for block in blocks(page, "console") + blocks(page, "sh"):
         for command, shown in re.findall(
