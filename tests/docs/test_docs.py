@@ -17,6 +17,7 @@ import pytest
 
 import dpdistinct
 from dpdistinct.cli import main as cli
+from sales import write_sales
 from samplers import Quiet
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     rows.write_csv(tmp_path / "visits.csv")
     rows.write_parquet(tmp_path / "visits.parquet")
+    write_sales(tmp_path / "sales.csv", 20_000)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
