@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     rows.write_csv(tmp_path / "visits.csv")
     rows.write_parquet(tmp_path / "visits.parquet")
-    write_sales(tmp_path / "sales.csv", 20_000)
+    write_sales(tmp_path / "sales.csv", 3_000)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -9,10 +9,10 @@ SHARES = {"Deutschland": 6, "Österreich": 3, "Schweiz": 2}
 JUMP = 7  # the month of 2025 in which the assortment grows
 
 
-def assortment(land: str, year: int, month: int) -> int:
+def assortment(rows: int, land: str, year: int, month: int) -> int:
     """How many products are on offer: twice as many from the jump on, but in Switzerland."""
     grown = year == 2025 and month >= JUMP and land != "Schweiz"
-    return 300 * SHARES[land] * (2 if grown else 1)
+    return min(300, rows // 200) * SHARES[land] * (2 if grown else 1)
 
 
 def write_sales(path: Path, rows: int) -> None:
@@ -24,7 +24,7 @@ def write_sales(path: Path, rows: int) -> None:
     for _ in range(rows):
         who = int(people * rng.random() ** 1.5)  # some buy more often
         year, month, day = rng.choice((2024, 2025, 2025)), rng.randint(1, 12), rng.randint(1, 28)
-        product = int(assortment(lands[who], year, month) * rng.random() ** 1.2)
+        product = int(assortment(rows, lands[who], year, month) * rng.random() ** 1.2)
         spaces = [" " if rng.random() < 0.02 else "" for _ in range(3)]
         lines.append(
             f"K{who:06}{spaces[0]};Gerät {product};{lands[who]}{spaces[1]};"
