@@ -7,6 +7,7 @@ reasons, and what others have chosen, are in docs/choosing-epsilon.md.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -225,15 +226,38 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_number(name: str, value: Any) -> int:
-    """A whole number of at least 1; text such as 10,000 is one, and for releases a word such as monthly."""
+    """A whole number of at least 1; text such as 10,000, 20.000 or 5k is one, too.
+
+    For releases a word such as monthly is one.
+    """
     message = f"{name} must be a whole number from 1 to {MOST[name]:,}, got {shown(value)}"
     if name == "releases":
         message += f"; or {', '.join(OFTEN)}"
         value = OFTEN.get(value, value) if isinstance(value, str) else value
     try:
-        number = int(value.replace(",", "")) if isinstance(value, str) else index(value)
+        number = _typed(value) if isinstance(value, str) else index(value)
     except (TypeError, ValueError):
         raise ParameterError(message) from None
     if isinstance(value, bool) or not 1 <= number <= MOST[name]:
         raise ParameterError(message)
     return number
+
+
+WHOLE = re.compile(r"\d+|\d{1,3}([.,' _]?)\d{3}(?:\1\d{3})*")  # 20000, 20,000, 20.000, 20 000, 20'000
+SHORT = re.compile(r"(\d{1,6})(?:[.,](\d{1,3}))? ?(k|m|thousand|million)")
+TIMES = {"k": 3, "thousand": 3, "m": 6, "million": 6}  # zeros
+
+
+def _typed(text: str) -> int:
+    """The number that people mean by 20.000 or 5k; there are no parts of a person.
+
+    >>> [_typed(text) for text in ("20.000", "5k", "1.5 million", "20 000")]
+    [20000, 5000, 1500000, 20000]
+    """
+    text = text.strip().lower()
+    if short := SHORT.fullmatch(text):
+        whole, part, times = short.groups(default="")
+        return int(whole + part.ljust(TIMES[times], "0"))
+    if not WHOLE.fullmatch(text):
+        raise ValueError("no number")
+    return int(re.sub(r"\D", "", text))

@@ -64,6 +64,9 @@ PivotColumns = Annotated[
         help="A count by two columns as a wide table of lower bounds: month,country.",
     ),
 ]
+PAIRS = (
+    "several --element are counted together, as pairs; for a count of each write a plan (dpdistinct release)"
+)
 NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
@@ -97,6 +100,8 @@ def count(
     question, payment = question_of(_priced(options), groups_file), Payment.of(options)
     if pivot is not None:
         pivot_places(pivot, question.group_by, question.periods)
+    if len(question.element) > 1 and not question.counts_people and not as_json:
+        say(f"dpdistinct: {PAIRS}", err=True)
     asked = (data, question, Reading.of(options), Machine.of(options), payment)
     if dry_run:
         return _print_bill(foresee(*asked), payment, as_json)
