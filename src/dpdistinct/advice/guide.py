@@ -17,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpdistinct.advice.plan import SubscriptionPlan, plan_subscription
-from dpdistinct.advice.synthetic import made_up_table, scale_for
+from dpdistinct.advice.synthetic import EVEN, TAIL, UNEVEN, made_up_table, scale_for
 from dpdistinct.answers.drawing import release_curve
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import matching_curve
@@ -53,6 +53,8 @@ class Example:
 
     epsilon: float  # of one answer
     share: float  # of the true count, that the lower bound reaches
+    least: float  # the same share if a few people hold most of it
+    most: float  # and if all hold about as much
     lower_bound: int
     odds: float  # after all answers of a year
     proposed: bool
@@ -198,19 +200,24 @@ def commands_for(epsilon: Decimal, budget: Decimal, releases: int) -> tuple[str,
 
 
 def examples_of(epsilon: Decimal, releases: int, people: int, elements: int) -> tuple[Example, ...]:
-    """Real releases of a made-up table, whose truth may be shown."""
-    table = made_up_table(people=people, elements=elements)
-    curve, examples = matching_curve(table), []
+    """Real releases of made-up tables, whose truth may be shown."""
+    tables = [made_up_table(people=people, elements=elements, tail=tail) for tail in (TAIL, UNEVEN, EVEN)]
+    curves, examples = list(map(matching_curve, tables)), []
     for factor in FACTORS:
         shown_epsilon = Fraction(epsilon) * factor
         parameters = check_parameters(
             epsilon=shown_epsilon, beta=BETA, method="matching", mechanism="joint", max_bound=None
         )
-        middle = median(release_curve(curve, parameters).lower_bound for _ in range(DRAWN))
+        middle, *ends = (
+            median(release_curve(curve, parameters).lower_bound for _ in range(DRAWN)) for curve in curves
+        )
+        shares = sorted(end / elements for end in (middle, *ends))
         examples.append(
             Example(
                 epsilon=float(shown_epsilon),
-                share=middle / table.elements,
+                share=middle / elements,
+                least=shares[0],
+                most=shares[-1],
                 lower_bound=int(middle),
                 odds=surest(float(shown_epsilon * releases)),
                 proposed=factor == 1,

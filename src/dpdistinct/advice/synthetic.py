@@ -11,6 +11,7 @@ from dpdistinct.graph.contributions import Contributions
 
 SEED = 7  # of the made-up table alone; no noise is ever seeded
 TAIL = 1.2  # of the Pareto law of how much a person holds: smaller is more uneven
+UNEVEN, EVEN = 0.7, math.inf  # a few hold most, as authors do of files; all hold as much, as in top lists
 LARGEST = 500_000  # people or elements; a larger table takes longer and is no harder
 
 
@@ -19,14 +20,16 @@ def scale_for(*, people: int, elements: int) -> int:
     return math.ceil(max(people, elements) / LARGEST)
 
 
-def made_up_table(*, people: int, elements: int) -> Contributions:
+def made_up_table(*, people: int, elements: int, tail: float = TAIL) -> Contributions:
     """Who holds what: so many people and elements, the same table every time.
 
-    Most people hold few elements and a few hold very many. Some elements are known to many people;
-    unless there are fewer elements than people, nearly half are known to one person alone.
+    tail: of the law of how much a person holds; infinite if all hold about as much. By default most people
+    hold few elements and a few hold very many. Some elements are known to many people; unless there are fewer
+    elements than people, nearly half are known to one person alone.
     """
     made_up = np.random.default_rng(SEED)
-    reach = np.cumsum(1 + made_up.pareto(TAIL, people))  # where one person's part ends on a long line
+    drawn = made_up.pareto(tail, people) if math.isfinite(tail) else 0
+    reach = np.cumsum(np.ones(people) + drawn)  # where one person's part ends on a long line
 
     def somebody(times: int) -> NDArray[np.intp]:
         return np.asarray(np.searchsorted(reach, made_up.random(times) * reach[-1]))
