@@ -76,6 +76,7 @@ class Table:
         method: Method = "matching",
         mechanism: Mechanism | None = None,
         max_bound: int | None = None,
+        min_bound: int | None = None,
         aim: Aim = "lower_bound",
         request_id: str = "",
         series: str | None = None,
@@ -115,6 +116,7 @@ class Table:
         method: Method = "matching",
         mechanism: Mechanism | None = None,
         max_bound: int | None = None,
+        min_bound: int | None = None,
         aim: Aim = "lower_bound",
         request_id: str = "",
         series: str | None = None,
@@ -154,6 +156,7 @@ class Table:
                 "method": method,
                 "mechanism": mechanism,
                 "max_bound": max_bound,
+                "min_bound": min_bound,
                 "aim": aim,
             }
         )

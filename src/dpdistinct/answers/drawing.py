@@ -38,6 +38,7 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         aim=parameters.aim,
         neighbours=parameters.neighbours,
         upper_bound=answer.upper_bound,
+        min_bound=parameters.min_bound,
     )
 
 
