@@ -79,13 +79,13 @@ class Curve:
     def at_all(self, bounds: Sequence[int]) -> list[int]:
         """The counts for these bounds."""
         if min(bounds, default=self.begin) < self.begin:
-            raise ParameterError(f"bounds must be at least {self.begin}, from where the curve is known")
+            raise ParameterError(f"bounds must be at least {self.begin}, where the curve begins")
         return [int(count) for count in self._evaluate(np.array(bounds, dtype=np.int64))]
 
     def values(self, max_bound: int) -> NDArray[np.int64]:
         """The counts for bounds 1, 2, ..., max_bound."""
         if self.begin > 1:
-            raise ParameterError(f"bounds must be at least {self.begin}, from where the curve is known; use at")
+            raise ParameterError(f"the curve is known from bound {self.begin} on; ask with at")
         if isinstance(max_bound, bool) or not isinstance(max_bound, int | np.integer) or max_bound < 1:
             raise ParameterError(f"max_bound must be an integer of at least 1, got {shown(max_bound)}")
         return self._evaluate(np.arange(1, int(max_bound) + 1, dtype=np.int64))

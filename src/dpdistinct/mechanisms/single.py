@@ -184,9 +184,9 @@ def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
 def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """The shifted inverse mechanism (Fang, Dong, Yi 2022): no contribution bound at all.
 
-    f(j) = max over l = 0 and l >= min_bound of (c_l - l * j) stands for the fewest distinct elements after j people are
-    removed. An output's loss is how many steps of j it lies from f(tau); one person moves it by
-    one. Outputs above the truth are tau + 1 steps away.
+    f(j) = max of c_l - l * j over l = 0 and l >= min_bound stands for the fewest distinct elements
+    after j people are removed. An output's loss is how many steps of j it lies from f(tau); one person
+    moves it by one. Outputs above the truth are tau + 1 steps away.
     """
     epsilon, beta = parameters.epsilon, parameters.beta
     outputs = output_grid()

@@ -107,7 +107,9 @@ def check_parameters(
     min_bound = _check_bound("min_bound", min_bound)
     if mechanism == "fixed":
         if min_bound is not None:
-            raise ParameterError('min_bound does not apply to mechanism "fixed", whose one bound is max_bound')
+            raise ParameterError(
+                'min_bound does not apply to mechanism "fixed", whose one bound is max_bound'
+            )
         min_bound = max_bound
     elif min_bound is not None and max_bound is not None and min_bound > max_bound:
         raise ParameterError(
