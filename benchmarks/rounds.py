@@ -64,13 +64,15 @@ class Watched:
 
     def __init__(self) -> None:
         self.left: list[int] = []
-        count = rounds._pairs
+        self._count = rounds._pairs
+        rounds._pairs = self._counted
 
-        def counted(engine: rounds.Engine) -> int:
-            self.left.append(count(engine))
-            return self.left[-1]
+    def stop(self) -> None:
+        rounds._pairs = self._count
 
-        rounds._pairs = counted
+    def _counted(self, engine: rounds.Engine) -> int:
+        self.left.append(self._count(engine))
+        return self.left[-1]
 
 
 def run(job: str, path: str, limit: str, min_bound: int) -> dict[str, Any]:
