@@ -1,4 +1,4 @@
-"""What a round costs on Spark: counters of real runs, and from them a table of 10^11 rows, which is not measured.
+"""What a round costs on Spark: counters of real runs, to be scaled up to tables that are not measured.
 
     python benchmarks/scale.py [--rows 1000000,10000000] [--min-bound 64]
 
