@@ -61,6 +61,8 @@ def release_groups(
         raise ParameterError('method must be "greedy" for a table that is not held in memory')
     thread_count("threads", threads)
     answer = drawn(lambda: _answer(data, parameters, threads, sampler or OpenDPSampler()))
+    numbers = parameters.counting.published()
+    del numbers["min_bound"]  # there is none by group
     rows = []
     for number, count in answer.counts.items():
         assert count.estimate is not None  # every mechanism by group has a noisy count, at a bound
@@ -76,7 +78,7 @@ def release_groups(
         element=element,
         every=tuple(every),
         neighbours=parameters.neighbours,
-        **parameters.counting.published(),
+        **numbers,
     )
 
 
