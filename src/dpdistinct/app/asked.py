@@ -21,6 +21,7 @@ from dpdistinct.question.group_lists import label_of
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import WHITESPACE, Reading
+from dpdistinct.wording import over_lines
 
 LONGEST = 30_000  # characters of an address
 
@@ -218,7 +219,7 @@ class Asked:
         words += ["--aim", question["aim"]] if "aim" in question else []
         for name, value in payment.items():
             words += [f"--{name.replace('_', '-')}", short_path(value) if name == "ledger" else value]
-        return shlex.join(words)
+        return over_lines(shlex.join(words))
 
 
 def _listed(groups: Any) -> list[str]:

@@ -66,11 +66,17 @@ def _steps(step: str, asked: Asked, ledger: bool) -> Html:
             items.append(h("li", h("a", shown, href=asked.with_(id=None).link(page))))
         else:
             items.append(h("li", h("span", shown, class_="later")))
-    other = [h("li", h("a", "Account", href="/account", aria_current="page" if step == "account" else None))]
+    other = []
+    if asked.columns("person"):
+        explorer = asked.with_(id=None).link("explore")
+        other.append(h("li", h("a", "Explorer (trusted eyes)", href=explorer, class_="danger")))
+    if ledger:
+        here = "page" if step == "account" else None
+        other.append(h("li", h("a", "Account", href="/account", aria_current=here)))
     return h(
         "nav",
         h("ol", items, class_="steps"),
-        h("ul", other if ledger else [], class_="others"),
+        h("ul", other, class_="others"),
         aria_label="Steps",
     )
 

@@ -36,23 +36,31 @@ class Preview:
     bars: tuple[Bar, ...]
 
 
-def preview(*, people: int, elements: int, groups: int | None, epsilon: str, counts_people: bool) -> Preview:
+def preview(
+    *,
+    people: int,
+    elements: int,
+    groups: int | None,
+    epsilon: str,
+    counts_people: bool,
+    aim: str = "lower_bound",
+) -> Preview:
     """One real release of a made-up table, whose truth may be shown."""
     scale = -(-max(people, elements, 1) // LARGEST)
     sizes = max(1, people // scale), max(1, elements // scale)
     with _lock:  # the tables are made once
         if groups is None:
-            return _single(*sizes, epsilon, counts_people)
-        return _by_group(*sizes, min(max(groups, 2), MOST_GROUPS), epsilon)
+            return _single(*sizes, epsilon, counts_people, aim)
+        return _by_group(*sizes, min(max(groups, 2), MOST_GROUPS), epsilon, aim)
 
 
-def _single(people: int, elements: int, epsilon: str, counts_people: bool) -> Preview:
+def _single(people: int, elements: int, epsilon: str, counts_people: bool, aim: str) -> Preview:
     from dpdistinct.answers.drawing import release_curve
     from dpdistinct.question.question import Question
 
     curve, kept_people, kept = _curve(people, elements)
     element = "who" if counts_people else "what"
-    numbers = Question.of({"person": "who", "element": element, "epsilon": epsilon}).parameters
+    numbers = Question.of({"person": "who", "element": element, "epsilon": epsilon, "aim": aim}).parameters
     if counts_people:
         curve, kept = _people(kept_people), kept_people
     release = release_curve(curve, numbers)
@@ -62,11 +70,11 @@ def _single(people: int, elements: int, epsilon: str, counts_people: bool) -> Pr
     return Preview(people, elements, release.bound, (bar,))
 
 
-def _by_group(people: int, elements: int, groups: int, epsilon: str) -> Preview:
+def _by_group(people: int, elements: int, groups: int, epsilon: str, aim: str) -> Preview:
     from dpdistinct.answers.drawing import release_groups
     from dpdistinct.show.group_answers import range_of_noise
 
-    parameters = _parameters(groups, epsilon)
+    parameters = _parameters(groups, epsilon, aim)
     curve = _grouped(people, elements, groups)
     release = release_groups(curve, parameters, groups=range(groups), group_by=["group"])
     truth = curve.truth().tolist()
@@ -85,16 +93,11 @@ def _by_group(people: int, elements: int, groups: int, epsilon: str) -> Preview:
     return Preview(people, elements, bound, bars)
 
 
-def _parameters(groups: int, epsilon: str) -> Any:
+def _parameters(groups: int, epsilon: str, aim: str = "lower_bound") -> Any:
     from dpdistinct.mechanisms.by_group import check_group_parameters
 
-    given: dict[str, Any] = {
-        "epsilon": epsilon,
-        "beta": "0.05",
-        "method": "greedy",
-        "mechanism": None,
-        "max_bound": None,
-    }
+    given: dict[str, Any] = {"epsilon": epsilon, "beta": "0.05", "method": "greedy", "aim": aim}
+    given |= {"mechanism": None, "max_bound": None}
     return check_group_parameters(groups=groups, **given)
 
 

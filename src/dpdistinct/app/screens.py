@@ -572,7 +572,7 @@ def _payer(asked: Asked, payers: Payers | None) -> Html:
 
 
 def release_screen(
-    place: Place, asked: Asked, foreseen: Any, question: Question, dataset: str | None
+    place: Place, asked: Asked, foreseen: Any, question: Question, neighbours: str, dataset: str | None
 ) -> Html:
     """The bill and the one button."""
     quote = foreseen.quote
@@ -582,8 +582,12 @@ def release_screen(
         "Question": _in_words(question),
         "Columns": ", ".join(foreseen.columns),
         "Cost": str(foreseen.cost),
-        "In words": odds(float(foreseen.cost.epsilon)).capitalize(),
+        "In words": f"{odds(float(foreseen.cost.epsilon)).capitalize()}.",
     }
+    if neighbours == "add or remove":
+        rows["In words"] += (
+            " That is for adding or removing a person; changing what one did costs twice as much."
+        )
     if foreseen.groups is not None:
         rows["Groups"] = (
             foreseen.groups if isinstance(foreseen.groups, str) else f"{foreseen.groups:,} listed"

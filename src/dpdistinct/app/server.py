@@ -24,7 +24,7 @@ from starlette.routing import Route
 from dpdistinct.app import screens
 from dpdistinct.app.asked import Asked, decimal
 from dpdistinct.app.folder import Folder
-from dpdistinct.app.guard import BODY_SECONDS, Guard
+from dpdistinct.app.guard import BODY_SECONDS, INSIDE, Guard
 from dpdistinct.app.jobs import Jobs
 from dpdistinct.app.markup import Html, h
 from dpdistinct.app.screens import EPSILONS, Place
@@ -72,6 +72,8 @@ class Server:
                 return await view(request, self)
             except DpdistinctError as error:
                 return _page(screens.refused_screen(self.place, _asked(request), str(error)), 400)
+            except Exception:  # its text might quote the data
+                return _page(self.place.screen("No answer", h("p", INSIDE, role="alert")), 500)
 
         return shown
 
@@ -219,6 +221,7 @@ def _preview(asked: Asked, place: Place, sizes: tuple[int, int]) -> Any:
         groups=screens.groups_of(question),
         epsilon=decimal(asked.one("epsilon") or "1"),
         counts_people=question.counts_people,
+        aim=question.aim,
     )
 
 
@@ -261,13 +264,14 @@ async def bill(request: Request, server: Server) -> Response:
         return _see(asked.link("release", id=screens.new_id()))
 
     def made() -> Response:
-        from dpdistinct.asking import foresee
+        from dpdistinct.asking import foresee, parameters_of
         from dpdistinct.question.machine import Machine
 
         question, payment = _priced(asked, place), asked.payment(place.ledger)
         path = place.folder.file(asked.one("file"))
+        neighbours = parameters_of(question).neighbours
         foreseen = foresee(path, question, asked.reading(), Machine(), payment)
-        return _page(screens.release_screen(place, asked, foreseen, question, payment.dataset))
+        return _page(screens.release_screen(place, asked, foreseen, question, neighbours, payment.dataset))
 
     return await run_in_threadpool(made)
 
