@@ -248,11 +248,23 @@ class Table:
 
         return explore(self.read(element), epsilon=epsilon, beta=beta)
 
-    def check(self, element: Columns | None = None) -> Check:
-        """How the table is read, and what would be left out and why. NOT private: for trusted eyes only."""
+    def check(
+        self,
+        element: Columns | None = None,
+        *,
+        by: Columns | None = None,
+        groups: Any = None,
+        every: Every | None = None,
+    ) -> Check:
+        """How the table is read, and what would be left out and why. NOT private: for trusted eyes only.
+
+        by, groups, every: as for `count`; it shows which rows are in a listed group, and which nearly are.
+        """
         from dpdistinct.trusted.check import check_table
 
-        return check_table(self.data, self._question(element), self.reading, self.machine)
+        options = {"person": self.person, "element": element, "group_by": by, "groups": groups}
+        question = Question.of(self.rows | options | {"every": every})
+        return check_table(self.data, question, self.reading, self.machine)
 
 
 @with_arguments(Question, Reading, Machine, Payment, data=DATA)

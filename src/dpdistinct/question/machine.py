@@ -63,7 +63,7 @@ class Machine(Checked):
     )
     memory_limit: int | None = option(
         None,
-        "What DuckDB may use, such as 1GB; a single count then goes by the disk, if matching with min_bound 16.",
+        "What DuckDB may use, such as 1GB; a single count then goes by the disk (matching: min_bound 16).",
         size_in_bytes,
         environment="DPDISTINCT_MEMORY_LIMIT",
     )

@@ -64,6 +64,10 @@ class Parameters:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
         return dict(vars(self))
 
+    def published(self) -> dict[str, Any]:
+        """What an answer says of them. Nothing is drawn any more, so these are floats for people."""
+        return vars(self) | {"epsilon": float(self.epsilon), "beta": float(self.beta)}
+
 
 def check_parameters(
     *,
