@@ -505,7 +505,7 @@ async def show_rows(kind: str, request: Request, server: Server) -> Response:
             "kind": kind,
             "data": place.folder.file(asked.one("file")),
             "question": options,
-            "reading": asked.with_(date_format=None).reading_options(),
+            "reading": asked.with_(by=None).reading_options(),
             "encoding_given": bool(asked.one("encoding")),
             "epsilons": list(EPSILONS),
         }
