@@ -71,7 +71,10 @@ def look_at_format(path: str) -> Format:
         return "parquet"
     if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise FileError(f"{file_name(path)} looks like an Excel or ZIP file; save the rows as CSV or Parquet")
-    return "jsonl" if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{") else "csv"
+    if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{"):
+        return "jsonl"
+    line = start.partition(b"\n")[0]
+    return "tsv" if b"\t" in line and not set(line) & set(b",;|") else "csv"
 
 
 def look_at_layout(path: str, layout: Reading, asked: list[str], first: str) -> Reading:

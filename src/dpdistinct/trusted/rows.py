@@ -42,7 +42,7 @@ class Rows:
         whether ids are trimmed.
         """
         self._connection, self._sides = connection, sides
-        ids = [_id_of(side, trim=trim) for side in sides]
+        ids = [id_of(side, trim=trim) for side in sides]
         with constant_error(_core.FAILED):
             connection.register("given", stream)
             given = "given"
@@ -75,6 +75,7 @@ class Rows:
             "people": None,
             "elements": None,
             "pairs": None,
+            "groups": [],
             "most_per_person": most or 0 if person and element else None,
             "median_per_person": median or 0 if person and element else None,
         }
@@ -122,9 +123,12 @@ class Rows:
             f"SELECT {name}, sum(rows)::BIGINT FROM pairs WHERE lower(trim({name}, ' \t')) IN ({words}) "
             f"AND {counted} GROUP BY {name} ORDER BY {name}"
         )
+        blank = f"trim({name}, ' \t\x1f') = '' AND {counted}"
+        (blank_ids,) = self._row(f"SELECT count(DISTINCT {name}) FROM pairs WHERE {blank}")
         return Ids(
             columns=list(columns),
-            blank_rows=self._number(f"trim({name}, ' \t\x1f') = '' AND {counted}"),
+            blank_rows=self._number(blank),
+            blank_ids=blank_ids,
             placeholders=dict(placeholders),
             alike=count,
             alike_trimmed=spaced,
@@ -146,7 +150,7 @@ class Rows:
         return found
 
 
-def _id_of(columns: Sequence[str], *, trim: bool) -> str:
+def id_of(columns: Sequence[str], *, trim: bool) -> str:
     """SQL for the columns as one text; NULL if one of them is."""
     if not columns:
         return "NULL::VARCHAR"
