@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,6 +89,8 @@ def file_screen(place: Place, within: str, error: str = "") -> Html:
             h("li", h("a", "↑ back", href=Asked({"in": (above,)}).link("file") if above else "/file"))
         )
     for entry in place.folder.entries(within):
+        if place.ledger == os.path.join(place.folder.root, entry.name):
+            continue  # nothing is to be counted in it
         name = entry.name.rpartition("/")[2]
         if entry.is_folder:
             link = h("a", f"{name}/", href=Asked({"in": (entry.name,)}).link("file"))

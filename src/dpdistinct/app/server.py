@@ -598,7 +598,7 @@ def serve(
     except OSError:
         raise ParameterError(f"port {port} is taken; choose another one, or none") from None
     port = listening.getsockname()[1]
-    server = Server(Folder.of(folder), None if ledger is None else os.path.abspath(ledger))
+    server = Server(Folder.of(folder), None if ledger is None else os.path.realpath(ledger))
     config = uvicorn.Config(
         server.application(port=port, token=token),
         log_config=None,  # nothing of a request is written down
