@@ -10,20 +10,25 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import dpdistinct
 import naive
-from dpdistinct import Curve, matching_curve
+from asked import count_distinct
+from dpdistinct import Contributions, Curve, InputError, _core, matching_curve
 from dpdistinct.graph.rounds import curve_of_rest
 from dpdistinct.question.machine import Machine
 from dpdistinct.sources import rounds
 from dpdistinct.sources.duck import tables_on_disk
 from dpdistinct.sources.rounds import rest_of
 from keyed import batch_of, contributions_of, rows_of
-from shapes import random_rows
-from strategies import Row
+from shapes import chain, random_rows, skewed
+from strategies import Row, tables
 
 PLENTY = 10**9
 TOKENS = Path("/work/shared/data")
