@@ -223,8 +223,8 @@ class _Tables:
         proven = prove(asked.inner, private=private, public=public)
         if asked.person not in proven.person[0]:
             raise ParameterError(
-                f"sql: the privacy unit's column {shown(asked.person)} is not the person's as it is in FROM; keep "
-                "its name there, and give it to no other column"
+                f"sql: the privacy unit's column {shown(asked.person)} is not the person's as it is in FROM; "
+                "keep its name there, and give it to no other column"
             )
         pending = any(self.bound[name].fill for name in names if name in self.bound)
         source = Relation(

@@ -166,7 +166,7 @@ def _scalars() -> dict[str, Scalar]:
         (3, 3, (1, 2)): "like_escape not_like_escape ilike_escape not_ilike_escape",
         (2, 2, (0,)): "date_trunc datetrunc date_part datepart timezone",
         (3, 3, (0,)): "date_diff datediff date_sub datesub",
-        (2, 3, (0,)): "time_bucket",
+        (2, 3, (0, 2)): "time_bucket",
     }
     table = {
         name: Scalar(fewest, most, fixed)
