@@ -38,6 +38,15 @@ def plain(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
+def several(number: int, thing: str, more: str = "") -> str:
+    """So many of them. more: the plural, where it is not with an s.
+
+    >>> several(1, "row"), several(1000, "row"), several(2, "person", "people")
+    ('1 row', '1,000 rows', '2 people')
+    """
+    return f"{number:,} {thing if number == 1 else more or thing + 's'}"
+
+
 def over_lines(command: str) -> str:
     r"""A long command over several lines, as a shell takes it. An option stays with its value.
 

@@ -51,7 +51,7 @@ class Scene:
     """Honest rows, an enemy, and the door to read both through.
 
     A row is whatever the door's `write` takes. `known` are the honest rows as numbers, if the door
-    must read them: then the curve of the honest table is checked, too.
+    must read them: then the curve of the honest table is checked, too. `routes`: the only ones there are.
     """
 
     label: str
@@ -61,6 +61,7 @@ class Scene:
     known: Pairs | None = None
     how: dict[str, Any] = field(default_factory=dict)
     read: Callable[..., Contributions] = asked.read
+    routes: Sequence[str] = ()
 
 
 Door = Callable[[random.Random, Path], Scene]
@@ -184,7 +185,10 @@ ROUTES: dict[str, Callable[[Scene, Any], Outcome]] = {
     "listed groups on disk": partial(by_group, groups=LISTED, memory_limit="1GB"),
     "groups that are weeks": partial(by_group, every="week"),
     "groups that are listed months": partial(by_group, groups="2001-01..2001-03", every="month"),
+    "groups that are quarters": partial(by_group, every="quarter"),
+    "groups that are listed quarters": partial(by_group, groups="2000-Q4..2001-Q2", every="quarter"),
 }
+OF_PERIODS = [name for name in ROUTES if name.startswith("groups that are")]
 CHANCES = {"read": 50, "release": 5, "engine": 15, **dict.fromkeys(list(ROUTES)[3:], 5)}
 
 
@@ -229,6 +233,7 @@ def try_scene(name: str, seed: object, number: int, folder: Path, *, enemies: in
     scene = DOORS[name](rng, folder)
     # Only what is read by `dpdistinct.read` can be released from the same source, and once.
     route = rng.choices(list(CHANCES), CHANCES.values())[0] if scene.read is asked.read else "read"
+    route = rng.choice(scene.routes) if scene.routes else route
     recipe = f"door {name!r} ({scene.label}), seed {seed}, case {number}, by {route}"
     try:
         before = outcome_of(scene, list(scene.honest), route)

@@ -233,7 +233,8 @@ def laid_out(rng: random.Random, folder: Path) -> Scene:
     known = honest_pairs(rng)
     honest = [written(f"honest {p}", f"element {e}", rng.choice(["note", "-"])) for p, e in known]
     remarks = [b"", f'{comment} one, "two"'.encode() + end.encode()] if comment else [b""]
-    start = rng.choice(remarks)
+    mark = MARK.encode() if (header or delimiter != "whitespace") and rng.random() < 0.2 else b""
+    start = mark + rng.choice(remarks)
     if header:
         start += plain_record(columns, delimiter, end, quoting) + rng.choice(remarks)
     how: dict[str, Any] = SIDES if header else {name: columns.index(name) + 1 for name in SIDES}

@@ -25,6 +25,7 @@ LAYERS = [
     "asking querying advice measurement",
     "trusted",
     "public",
+    "app",
     "cli",
     "__main__",
 ]

@@ -157,7 +157,7 @@ def test_a_file_in_cp1252_is_told_clearly(tmp_path: Path) -> None:
     assert "3 ids hold bytes that are not UTF-8" in str(found)
     assert check(path, **SIDES, encoding="cp1252").remarks == []
     path = write(tmp_path, "person,element,note\na,x,é\n".encode("cp1252"))
-    assert check(path, **SIDES).remarks[0].startswith("1 bytes are not UTF-8; the file looks like cp1252")
+    assert check(path, **SIDES).remarks[0].startswith("1 byte is not UTF-8; the file looks like cp1252")
 
 
 def test_every_encoding_is_found(tmp_path: Path) -> None:
@@ -370,3 +370,116 @@ def test_ids_that_differ_in_white_space_alone_come_first_with_trim_in_the_comman
     mixed = check(write(tmp_path, "person,element\na,x\nA,y\nb,x\n"), **SIDES)
     assert "Write lower(...) in --sql." in mixed.remarks[0]
     assert "--trim" not in mixed.command
+
+
+# Groups: which labels match the list, and which nearly do
+
+
+BY: dict[str, Any] = {"group_by": ["land", "day"], "every": "month"}
+LISTED = {"land": ["DE", "Österreich", "IT"], "day": "2025-01..2025-03"}
+WRITTEN = [
+    ("a", "x", "DE", "31.01.2025"),
+    ("b", "x", " DE ", "1.2.2025"),
+    ("c", "y", "de", "05.03.2025 "),
+    ("d", "y", "Osterreich", "2025-01-04"),
+    ("e", "z", "", "05.12.2024"),
+    ("", "z", "DE", "01.01.2025"),  # without a person it is not looked at
+]
+
+
+def table_of_groups(kind: str, folder: Path) -> Any:
+    frame = pl.DataFrame(WRITTEN, schema=["person", "element", "land", "day"], orient="row")
+    frame = frame.with_columns(pl.col("person", "land").replace("", None))
+    if kind == "csv":
+        return write(folder, frame.write_csv(separator=";").encode("cp1252"))
+    if kind == "parquet":
+        frame.write_parquet(folder / "visits.parquet")
+        return folder / "visits.parquet"
+    if kind == "jsonl":
+        frame.write_ndjson(folder / "visits.jsonl")
+        return folder / "visits.jsonl"
+    return frame.to_arrow().to_reader() if kind == "a stream" else frame
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "polars", "a stream"])
+def test_labels_that_match_the_list_and_those_that_nearly_do(kind: str, tmp_path: Path) -> None:
+    found = check(table_of_groups(kind, tmp_path), **SIDES, **BY, groups=LISTED)
+    land, day = found.groups
+    assert (land.listed, land.with_trim, land.with_case, land.null, land.others) == (1, 1, 1, 1, 1)
+    assert (land.missing, land.nearly) == (["IT", "Österreich"], {"Österreich": "Osterreich"})
+    assert (day.listed, day.with_date_format, day.with_trim, day.others) == (1, 2, 1, 1)
+    assert day.date_format == "%d.%m.%Y"
+    assert day.examples == {"2024-12": 1}
+    assert found.left_out["in no listed group, as it is read now"] == 5
+    assert any("Use --date-format '%d.%m.%Y'." in remark for remark in found.remarks)
+    if kind in ("csv", "jsonl", "parquet"):
+        words = shlex.split(found.command)
+        assert words[words.index("--groups") + 1] == "DE,Österreich,IT"
+        assert words[-3:] == ["--trim", "--date-format", "%d.%m.%Y"]
+        answered = CliRunner().invoke(app, [*words[1:], "--dry-run", "--json"], catch_exceptions=False)
+        assert json.loads(answered.stdout)["groups"] == 9
+    else:
+        assert "trim=True, date_format='%d.%m.%Y').count('element', by=['land', 'day']" in found.command
+    assert "groups (month of day): 1 row has a listed label\n  2 more with --date-format" in str(found)
+    json.loads(found.to_json())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_what_is_suggested_a_count_finds_the_rows_that_were_foretold(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    rows = [
+        (
+            f"p{i}",
+            f"e{i}",
+            rng.choice(["DE", " DE", "FR\t", "X", "de"]),
+            f"{rng.randint(1, 28)}/0{rng.randint(1, 9)}/2025",
+        )
+        for i in range(60)
+    ]
+    frame = pl.DataFrame(rows, schema=["person", "element", "land", "day"], orient="row")
+    path = tmp_path / "visits.parquet"
+    frame.write_parquet(path)
+    groups = {"land": ["DE", "FR"], "day": "2025-02..2025-08"}
+    found = check(path, **SIDES, **BY, groups=groups)
+    land = found.groups[0]
+    sure = {"epsilon": 1000, "mechanism": "fixed", "max_bound": 1}
+    tidy = {"trim": True, "date_format": found.groups[1].date_format}
+    every_day = {"land": ["DE", "FR"], "day": "2025-01..2025-12"}
+    for how, rows_of_land in (({}, land.listed), ({"trim": True}, land.listed + land.with_trim)):
+        asked_for = {"groups": ["DE", "FR"], "group_by": "land"}
+        counted = asked.count_distinct_by(path, **SIDES, **asked_for, **sure, **how)
+        assert sum(row.estimate for row in counted.rows) == rows_of_land
+    known = check(path, **SIDES, **BY, groups=groups, **tidy)
+    counted = asked.count_distinct_by(path, **SIDES, **BY, groups=groups, **sure, **tidy)
+    left_out = known.left_out["in no listed group, as it is read now"]
+    assert sum(row.estimate for row in counted.rows) == len(rows) - left_out
+    assert check(path, **SIDES, **BY, groups=every_day, **tidy).groups[1].listed == len(rows)
+
+
+def test_two_forms_of_dates_that_fit_alike_are_both_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "person,element,day\na,x,01/02/2025\nb,y,03/04/2025\n")
+    found = check(path, **SIDES, group_by="day", groups="2025-01..2025-12", every="month")
+    assert found.groups[0].also_fit == ["%m/%d/%Y"]
+    assert any("'%m/%d/%Y' would fit as many rows: look at the dates" in remark for remark in found.remarks)
+
+
+def test_a_list_of_its_own_combinations_stays_in_a_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "person,element,land,size\na,x,DE,1\nb,y,FR,2\n")
+    listed = [("DE", "1"), ("FR", "2")]
+    found = check(path, **SIDES, group_by=["land", "size"], groups=listed)
+    assert "--group-by land --group-by size --groups-file FILE" in " ".join(found.command.split())
+    assert found.left_out["in no listed group, as it is read now"] == 0
+    with pytest.raises(ParameterError, match="groups must be a list here"):
+        check(path, **SIDES, group_by="land", groups="unknown")
+
+
+def test_words_and_numbers_do_not_contradict_each_other(tmp_path: Path) -> None:
+    blank = check(write(tmp_path, 'person,element\n" ",x\n"",y\na,x\n'), **SIDES)
+    assert "2 rows with a blank id, of 2 kinds, each of which counts as one person" in str(blank)
+    assert "3 people, 2 distinct elements, 3 distinct pairs" in str(blank)
+    tabs = check(write(tmp_path, "person\telement\na\tx\n", "rows.dat"), **SIDES)
+    assert (tabs.kind, tabs.command.split()[-1]) == ("TSV", "tsv")
+    assert "1 person, 1 distinct element, 1 distinct pair\n" in str(tabs)
+    assert check(write(tmp_path, "person\telement\na\tx\n", "rows.csv"), **SIDES).kind == "CSV"
+    whole = str(check(write(tmp_path, "person,element\n,x\n")))
+    assert "1 row; --person and --element show which would be left out" in whole

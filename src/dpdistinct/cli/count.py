@@ -33,7 +33,6 @@ from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.answers import lines_of
 from dpdistinct.show.bill import bill
-from dpdistinct.show.pivot import pivot_places
 from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
@@ -96,6 +95,8 @@ def count(
     check_outputs(output, [*data, groups_file])
     question, payment = question_of(_priced(options), groups_file), Payment.of(options)
     if pivot is not None:
+        from dpdistinct.show.pivot import pivot_places  # only here: it needs Rich
+
         pivot_places(pivot, question.group_by, question.periods)
     asked = (data, question, Reading.of(options), Machine.of(options), payment)
     if dry_run:
@@ -118,9 +119,6 @@ def _priced(options: Options) -> Options:
 
 def question_of(options: Options, groups_file: Path | None) -> Question:
     """The question that the options ask."""
-    given = [options[name] for name in ("groups", "every", "delta", "one_group_per_person")]
-    if not options["group_by"] and (groups_file is not None or any(given)):
-        raise ParameterError(NEED_GROUP_BY)
     element = options["element"] or options["person"]  # without one, people are counted
     return Question.of(options | {"element": element, "groups": written_groups(options, groups_file)})
 
@@ -128,8 +126,11 @@ def question_of(options: Options, groups_file: Path | None) -> Question:
 def written_groups(options: Options, file: Path | None) -> Any:
     """The public list as it was written: --groups once for each column, or --groups-file."""
     written, names = options["groups"], options["group_by"]
-    if not names and file is None:
-        return written
+    given = [options.get(name) for name in ("groups", "every", "delta", "one_group_per_person")]
+    if not names and (file is not None or any(given)):
+        raise ParameterError(NEED_GROUP_BY)
+    if not names:
+        return None
     if (written is None) == (file is None):
         raise ParameterError(
             "groups must be written down: --groups DE,FR,US, or --groups 2024-01..2024-12 --every month, "

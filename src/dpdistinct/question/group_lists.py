@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,6 +151,27 @@ def label_order(label: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     from dpdistinct import _core  # only here: the command's help needs no extension
 
     return _core.label_key(label), label
+
+
+def as_typed(listed: GroupList) -> list[str] | None:
+    """What --groups has for each column; None for a list that is not all combinations of some labels.
+
+    >>> as_typed(parse_groups({"land": ["a", "b,c"], "day": "2024-01..2024-03"}, columns=["land", "day"],
+    ...                       every="month"))
+    ['a,"b,c"', '2024-01..2024-03']
+    """
+    columns = [list(dict.fromkeys(column)) for column in zip(*listed.labels, strict=True)]
+    if list(product(*columns)) != listed.labels:
+        return None
+    return list(map(_typed_column, columns, listed.every))
+
+
+def _typed_column(labels: list[str], every: Every | None) -> str:
+    if every is not None and _column(f"{labels[0]}..{labels[-1]}", every)[0] == labels:
+        return f"{labels[0]}..{labels[-1]}"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(labels)
+    return text.getvalue()
 
 
 def first_day(label: str, every: Every) -> int:

@@ -18,6 +18,7 @@ from dpdistinct.errors import ColumnError, FileError, InputError, ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import contributions_of
 from dpdistinct.question.columns import Columns
+from dpdistinct.question.group_lists import Every, GroupList, as_typed
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.option import with_arguments
 from dpdistinct.question.question import Question
@@ -38,7 +39,9 @@ from dpdistinct.sources.spark.source import SparkSource
 from dpdistinct.sources.text.files import CsvFiles, JsonLines, TextSource, TextStream
 from dpdistinct.trusted.check_result import Check, Ids
 from dpdistinct.trusted.guesses import Bytes, look_at_bytes, look_at_format, look_at_layout, look_at_names
-from dpdistinct.trusted.rows import Found, Rows, Sides
+from dpdistinct.trusted.labels import GroupRows, Labels
+from dpdistinct.trusted.rows import Found, Rows, Sides, id_of
+from dpdistinct.wording import printable, several
 
 
 @with_arguments(Question, data="The table, as for dpdistinct.table.")
@@ -47,6 +50,9 @@ def check(
     *,
     person: Columns | None = None,
     element: Columns | None = None,
+    group_by: Columns | None = None,
+    groups: Any = None,
+    every: Every | None = None,
     sql: str | None = None,
     trust_sql: bool = False,
 ) -> Check:
@@ -54,8 +60,10 @@ def check(
 
     Columns, encoding and delimiter; rows that would be left out; ids that are blank, that differ in
     case or spaces alone, or that hold bytes that are no UTF-8; people, elements and pairs; and the
-    command that counts them. Without person and element it shows the columns to choose from. How a file
-    is written is suggested by its first lines; where you know it, say so: `table(...).check(...)`.
+    command that counts them. Without person and element it shows the columns to choose from. With a list
+    of groups it shows which rows are in one, and which nearly are: with white space, in other letters,
+    or with dates that are written in another way. How a file is written is suggested by its first
+    lines; where you know it, say so: `table(...).check(...)`.
 
     {arguments}
 
@@ -64,7 +72,8 @@ def check(
     >>> check(visits, person="who", element="page").rows  # exact: NOT private
     5000
     """
-    question = Question.of({"person": person, "element": element, "sql": sql, "trust_sql": trust_sql})
+    asked = {"person": person, "element": element, "sql": sql, "trust_sql": trust_sql}
+    question = Question.of(asked | {"group_by": group_by, "groups": groups, "every": every})
     return check_table(data, question, BY_NAME, Machine(), encoding_given=False)
 
 
@@ -74,6 +83,8 @@ def check_table(
     """The same, with all that the caller knows. encoding_given: False if it may be suggested, too."""
     if isinstance(data, Contributions):
         raise ParameterError("data must be the table itself; Contributions have been read already")
+    if question.groups == "unknown":
+        raise ParameterError("groups must be a list here: it is compared with the labels of the table")
     paths = paths_of(data)
     with without_context():
         found, better = None, reading
@@ -87,14 +98,19 @@ def check_table(
         if found is None:
             found = _check_table(data, question, better, machine)
     spaced = next((ids for ids in (found["person"], found["element"]) if ids and ids.alike_trimmed), None)
-    if spaced is not None and not better.trim:
-        better = replace(better, trim=True)
+    groups = found["groups"]
+    form = next((labels.date_format for labels in groups if labels.date_format), better.date_format)
+    trim = better.trim or spaced is not None or any(labels.with_trim for labels in groups)
+    better = replace(better, trim=trim, date_format=form)
     suggested = {
         name: value for name, value in better.identity().items() if reading.changed().get(name) != value
     }
     remarks = [
-        _suggestion(name, value) for name, value in suggested.items() if name not in ("columns", "trim")
+        _suggestion(name, value)
+        for name, value in suggested.items()
+        if name not in ("columns", "trim", "date_format")
     ]
+    remarks += [remark for labels in groups for remark in _about_labels(labels)]
     remarks = _about_ids(found["person"], found["element"], better.trim) + remarks
     likely = found.pop("likely", better.encoding)
     command = _command(data, question, replace(better, encoding=likely))
@@ -140,7 +156,7 @@ def _check_text(
             raise
         reading = replace(reading, encoding=looks.looks_like)
         files = text_files(paths, suffix, reading, machine)
-    found = _read_text(paths, files, question, reading, machine, looks)
+    found = _read_text(paths, suffix, files, question, reading, machine, looks)
     if isinstance(files, JsonLines):
         names = [*files.columns, *look_at_names(paths[0], reading.encoding)]
         _name(found, names, [question.person, question.element])
@@ -159,6 +175,7 @@ def _name(found: Found, names: list[str], sides: Sides) -> None:
 
 def _read_text(
     paths: list[str],
+    suffix: str,
     files: CsvFiles | JsonLines,
     question: Question,
     reading: Reading,
@@ -166,6 +183,7 @@ def _read_text(
     looks: Bytes,
 ) -> Found:
     source, sides = TextSource(files), (question.person, question.element)
+    plain = _without_groups(question, reading)
     found = [[_named(source.find, name, files.columns) for name in side] for side in sides]
     names = list(dict.fromkeys(name for side in found for name in side)) or files.columns[:1] or ["1"]
     by_reader = _core.LeftOut()
@@ -195,7 +213,7 @@ def _read_text(
     columns = list(files.columns)
     remarks = []
     if isinstance(files, CsvFiles):
-        result["kind"] = "TSV" if files.delimiter == "\t" else "CSV"
+        result["kind"] = "TSV" if suffix == ".tsv" else "CSV"
         result["layout"] |= {
             "delimiter": files.delimiter,
             "header": "yes" if reading.header else "no",
@@ -207,16 +225,18 @@ def _read_text(
         others = sum(count for fields_, count in widths.items() if fields_ != width)
         if others:
             remarks.append(
-                f"{others:,} rows have more or fewer than {width:,} fields. Fields beyond are ignored, and "
-                "missing ones are NULL. Does another delimiter fit, or --no-quotes?"
+                f"{several(others, 'row has', 'rows have')} more or fewer than {several(width, 'field')}. "
+                "Fields beyond are ignored, and missing ones are NULL. Does another delimiter fit, or "
+                "--no-quotes?"
             )
         if by_reader.open_quotes:
             remarks.append("A quote is never closed. Use --no-quotes if the file does not quote fields.")
         if by_reader.unclear:
             twice = files.delimiter * 2
             remarks.append(
-                f"{by_reader.unclear:,} rows hold delimiters that overlap, as in a{twice}b, so where their "
-                "fields end is unclear. Have the file written with a delimiter of one character."
+                f"{several(by_reader.unclear, 'row holds', 'rows hold')} delimiters that overlap, as in "
+                f"a{twice}b, so where their fields end is unclear. Have the file written with a "
+                "delimiter of one character."
             )
     result["columns"] = dict.fromkeys(columns, "text")
     if looks.wrong and reading.encoding == "utf-8":
@@ -224,17 +244,25 @@ def _read_text(
         result["likely"] = looks.looks_like
     counts: Found = {}
     if all(found):
-        opened = open_source(paths, question, reading, machine) if reading.trim else nullcontext(source)
+        opened = open_source(paths, *plain, machine) if reading.trim else nullcontext(source)
         with opened as rows_of:
-            counts = _counts(rows_of, question, machine)
+            counts = _counts(rows_of, plain[0], machine)
+    if question.group_by:
+        if "likely" in result:
+            files = text_files(paths, suffix, replace(reading, encoding=result["likely"]), machine)
+        by = [_named(source.find, name, files.columns) for name in question.group_by]
+        with connect(machine) as connection:
+            connection.register("by_group", files.values(list(dict.fromkeys([*names, *by]))))
+            table = connection.table("by_group")
+            result = _with_groups(result, connection, table, question, reading, found, by)
     return result | counts | {"remarks": remarks}
 
 
 def _about_bytes(result: Found, looks: Bytes) -> str:
     ids = sum(side.not_utf8 for side in (result["person"], result["element"]) if side is not None)
-    hold = f"{looks.wrong:,} bytes are not UTF-8"
+    hold = f"{several(looks.wrong, 'byte is', 'bytes are')} not UTF-8"
     if ids:
-        hold = f"{ids:,} {'id holds' if ids == 1 else 'ids hold'} bytes that are not UTF-8"
+        hold = f"{several(ids, 'id holds', 'ids hold')} bytes that are not UTF-8"
     if looks.looks_like == "utf-8":
         return rf"{hold}, each of which counts as \xNN; most of the file is UTF-8."
     return f"{hold}; the file looks like {looks.looks_like}; use --encoding {looks.looks_like}."
@@ -245,14 +273,16 @@ def _about_bytes(result: Found, looks: Bytes) -> str:
 
 def _check_table(data: Any, question: Question, reading: Reading, machine: Machine) -> Found:
     sides = (question.person, question.element)
-    with open_source(data, question, reading, machine) as source:
+    plain, plainly = _without_groups(question, reading)
+    with open_source(data, plain, plainly, machine) as source:
         if isinstance(source, SparkSource):
             raise ParameterError("data must be a table of this machine; check a sample of the DataFrame")
         table: Any = source
         kinds = _kinds(table, data)
         found = [[_named(table.find, name, table.columns) for name in side] for side in sides]
-        names = list(dict.fromkeys(name for side in found for name in side)) or table.columns[:1]
-        asked = replace(question, person=tuple(found[0] or names), element=tuple(found[1] or names))
+        by = [_named(table.find, name, table.columns) for name in question.group_by]
+        names = list(dict.fromkeys(name for side in (*found, by) for name in side)) or table.columns[:1]
+        asked = replace(plain, person=tuple(found[0] or names), element=tuple(found[1] or names))
         table.check(asked)
         if isinstance(table, PandasSource):
             stream = table.rows_for_sql(names)
@@ -269,8 +299,33 @@ def _check_table(data: Any, question: Question, reading: Reading, machine: Machi
                 once = isinstance(table, ArrowSource)
                 counted = Relation(connection.table("kept"), reading=reading) if once else table
                 result |= _counts(counted, asked, machine)
+            if by:
+                kept = connection.table("kept")
+                result = _with_groups(result, connection, kept, question, reading, found, by)
     kind = "a table" if paths_of(data) is None else "Parquet" if _is_parquet(data, reading) else "a database"
     return result | {"kind": kind, "columns": kinds, "layout": {}, "remarks": []}
+
+
+def _without_groups(question: Question, reading: Reading) -> tuple[Question, Reading]:
+    """The same question without groups, which the list alone has something to say about."""
+    plain = replace(question, group_by=(), groups=None, every=None)
+    return plain, replace(reading, date_format=None)
+
+
+def _with_groups(
+    found: Found,
+    connection: Any,
+    table: Any,
+    question: Question,
+    reading: Reading,
+    sides: Sides,
+    by: list[str],
+) -> Found:
+    """What was found, and which of the rows that count are in a listed group."""
+    ids = [id_of(side, trim=reading.trim) for side in sides if side]
+    rows = GroupRows(connection, table, replace(question, group_by=tuple(by)), reading, ids)
+    left_out = found["left_out"] | {"in no listed group, as it is read now": rows.in_no_group()}
+    return found | {"groups": rows.found(), "left_out": left_out}
 
 
 def _is_parquet(data: Any, reading: Reading) -> bool:
@@ -329,6 +384,32 @@ def _about_ids(person: Ids | None, element: Ids | None, trim: bool) -> list[str]
     return remarks
 
 
+def _about_labels(labels: Labels) -> list[str]:
+    """What to do about rows that are in no listed group, though they nearly are."""
+    remarks = []
+    if labels.date_format is not None:
+        others = " and ".join(f"'{form}'" for form in labels.also_fit)
+        fit = f" {others} would fit as many rows: look at the dates." if others else ""
+        remarks.append(
+            f"{labels.column} has dates in another form. Use --date-format '{labels.date_format}'.{fit}"
+        )
+    if labels.with_trim:
+        remarks.append(
+            f"{several(labels.with_trim, 'row has', 'rows have')} white space around {labels.column}. "
+            "Use --trim."
+        )
+    if labels.with_case:
+        remarks.append(
+            f"{several(labels.with_case, 'row has', 'rows have')} a {labels.column} that differs from "
+            "the list in case alone. List it as it is written, or write lower(...) in --sql."
+        )
+    remarks += [
+        f"The list has {text!r}, which no row has; {printable(near)!r} is there."
+        for text, near in labels.nearly.items()
+    ]
+    return remarks
+
+
 def _suggestion(name: str, value: Any) -> str:
     return {
         "format": f"The ending of the name does not tell the format. Use --format {value}.",
@@ -347,10 +428,7 @@ def _command(data: Any, question: Question, reading: Reading) -> str:
     names = [list(side) or ["COLUMN"] for side in (question.person, question.element)]
     places = data if isinstance(data, list | tuple) else [data]
     if not all(isinstance(place, str | os.PathLike) for place in places):
-        people, elements = (side[0] if len(side) == 1 else side for side in names)
-        sql = "" if question.sql is None else f", sql={question.sql!r}"
-        trusted = ", trust_sql=True" if question.trust_sql else ""
-        return f"dpdistinct.count_distinct(data, person={people!r}, element={elements!r}{sql}{trusted})"
+        return _call(question, reading, names)
     words = ["dpdistinct", "count", *map(os.fspath, places)]
     for option, side in zip(("--person", "--element"), names, strict=True):
         words += [word for name in side for word in (option, name)]
@@ -360,8 +438,36 @@ def _command(data: Any, question: Question, reading: Reading) -> str:
         words += ["--sql", question.sql]
     words += ["--table", question.table] if question.table is not None else []
     words += ["--trust-sql"] if question.trust_sql else []
+    words += _typed_groups(question)
     for name, value in replace(reading, columns=()).identity().items():
         flag = f"--{name.replace('_', '-')}"
         typed = [flag] if value is True else [flag, _typed(str(value))]
         words += [f"--no-{name}"] if value is False else typed
     return shlex.join(words)
+
+
+def _typed_groups(question: Question) -> list[str]:
+    listed = question.groups
+    if not isinstance(listed, GroupList):
+        return []
+    texts = as_typed(listed)
+    words = []
+    for i, name in enumerate(question.group_by):
+        words += ["--group-by", name, *(["--groups", texts[i]] if texts else [])]
+    words += [] if texts else ["--groups-file", "FILE"]
+    every = next(filter(None, listed.every), None)
+    return [*words, "--every", every] if every else words
+
+
+def _call(question: Question, reading: Reading, names: list[list[str]]) -> str:
+    """The same in Python, for data that are no files."""
+    people, elements = (side[0] if len(side) == 1 else side for side in names)
+    said = {"sql": question.sql, "trust_sql": question.trust_sql or None} | reading.changed()
+    table = "".join(f", {name}={value!r}" for name, value in said.items() if value is not None)
+    if not isinstance(question.groups, GroupList) and not reading.changed():
+        return f"dpdistinct.count_distinct(data, person={people!r}, element={elements!r}{table})"
+    groups = ""
+    if isinstance(question.groups, GroupList):
+        every = next(filter(None, question.groups.every), None)
+        groups = f", by={list(question.group_by)!r}, groups=groups" + (f", every={every!r}" if every else "")
+    return f"dpdistinct.table(data, person={people!r}{table}).count({elements!r}{groups})"

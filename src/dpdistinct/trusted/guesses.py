@@ -71,7 +71,10 @@ def look_at_format(path: str) -> Format:
         return "parquet"
     if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise FileError(f"{file_name(path)} looks like an Excel or ZIP file; save the rows as CSV or Parquet")
-    return "jsonl" if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{") else "csv"
+    if start.removeprefix(UTF8_MARK).lstrip().startswith(b"{"):
+        return "jsonl"
+    line = start.partition(b"\n")[0]
+    return "tsv" if b"\t" in line and not set(line) & set(b",;|") else "csv"
 
 
 def look_at_layout(path: str, layout: Reading, asked: list[str], first: str) -> Reading:
@@ -116,6 +119,13 @@ def look_at_names(path: str, encoding: str) -> list[str]:
             continue
         names |= dict.fromkeys(found) if isinstance(found, dict) else {}
     return list(names)
+
+
+def look_at_width(path: str, layout: Reading, delimiter: str) -> int:
+    """How many fields the first row of a file without a header has."""
+    return max(
+        (_width(line, delimiter, layout) for line in _first_lines(path, layout.encoding)[:1]), default=0
+    )
 
 
 def _first_lines(path: str, encoding: str) -> list[str]:
