@@ -16,12 +16,14 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
 
-# A file of tests runs in one process, so that what its tests share is made once.
+# A file of tests runs in one process, so that what its tests share is made once. One process more than there
+# are cores, because some tests wait.
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: $(TESTS) lint
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not spark"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not spark"
 
 test-all: $(TESTS) lint test-spark
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not spark"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"
 
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
 test-spark: $(TESTS)

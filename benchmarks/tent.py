@@ -56,7 +56,11 @@ def turned() -> dict[str, Contributions]:
     """Token sets with words for people. (In the larger ones every text has a word of its own.)"""
     return {
         f"{name}, turned": read(
-            TOKENS / f"{name}_tokens.parquet", person="word", element="person", sql=TOKENS_SQL
+            TOKENS / f"{name}_tokens.parquet",
+            person="word",
+            element="person",
+            sql=TOKENS_SQL,
+            trust_sql=True,
         )
         for name in ("amazon_fashion", "amazon_all_beauty", "reddit_top")
     }

@@ -23,8 +23,11 @@ from dpdistinct.graph.reading import (
     contributions_of,
     curve_of,
     goes_by_disk,
+    goes_by_rounds,
     greedy_curve_on_disk,
+    matching_curve_by_rounds,
     read_groups,
+    with_min_bound,
 )
 from dpdistinct.mechanisms.noise import warm_up
 from dpdistinct.question.group_lists import GroupList
@@ -117,6 +120,8 @@ def _ready(
         if noted is not None:
             noted.check_found(source.files)
         source.check(question)  # a mistyped column must not cost the budget; the schema is public
+        if isinstance(parameters, Parameters):
+            parameters = with_min_bound(parameters, question.min_bound, source, machine)
         asked = question.identity(exact_names=exact_names(source)) | reading.identity()
         compute = partial(_answer, source, question, machine, progress)
         yield _Ready(question, parameters, noted, asked, compute, columns_of(source, question))
@@ -258,7 +263,7 @@ def ask_together(
 
     noted: all data that they are about. prepare: what to do once they are paid for, before any is read.
     """
-    numbers, asked, cost = _checked_together(parts, payment)
+    numbers, asked, cost = _checked_together(parts, machine, payment)
 
     def draw() -> tuple[Release | GroupedRelease, ...]:
         prepare()
@@ -277,15 +282,18 @@ def ask_together(
 
 
 def _checked_together(
-    parts: Sequence[Part], payment: Payment
+    parts: Sequence[Part], machine: Machine, payment: Payment
 ) -> tuple[list[Parameters | GroupParameters], dict[str, Any], Cost]:
     """The numbers of each mechanism; what tells these questions from others; what they cost together."""
     if payment.series is not None or payment.subscription is not None:
         raise ParameterError("series and subscription are for one count; ask it alone")
-    numbers = [parameters_of(part.question) for part in parts]
-    asked = []
-    for part, parameters in zip(parts, numbers, strict=True):
+    numbers, asked = [], []
+    for part in parts:
         part.source.check(part.question)
+        parameters = parameters_of(part.question)
+        if isinstance(parameters, Parameters):
+            parameters = with_min_bound(parameters, part.question.min_bound, part.source, machine)
+        numbers.append(parameters)
         named = part.question.identity(exact_names=exact_names(part.source))
         asked.append(named | part.told | parameters.identity())
     cost = sum((parameters.cost for parameters in numbers), start=Cost(Fraction(0)))
@@ -301,7 +309,7 @@ def foresee_together(
     payment: Payment,
 ) -> list[Foreseen]:
     """What `ask_together` would do with the same arguments; the quote is for all of them."""
-    numbers, asked, cost = _checked_together(parts, payment)
+    numbers, asked, cost = _checked_together(parts, machine, payment)
     quote = None if noted is None else _quote(noted, asked, cost, payment)
     how = described(data, reading, machine)
     return [
@@ -398,6 +406,9 @@ def answer(
     if goes_by_disk(source, parameters.method, machine):
         with logged("reading, sorting on disk and counting", progress):
             curve = greedy_curve_on_disk(source, question, machine)
+    elif goes_by_rounds(source, parameters.method, machine):
+        with logged("reading, rounds and solving", progress):
+            curve = matching_curve_by_rounds(source, question, machine, parameters.min_bound, progress)
     else:
         with logged("reading", progress):
             ordered = parameters.method != "matching"
@@ -429,7 +440,7 @@ def _paid(
         """Later answers of a series use the bound that the first one published."""
         used = parameters
         if bound is not None and isinstance(parameters, Parameters):
-            used = replace(parameters, mechanism="fixed", max_bound=bound, aim="lower_bound")
+            used = replace(parameters, mechanism="fixed", max_bound=bound, min_bound=bound, aim="lower_bound")
         return compute(used)
 
     paid, path = _stored(noted, asked | parameters.identity(), parameters.cost, draw, payment)

@@ -33,10 +33,11 @@ def make_count_distinct(
     mechanism: Mechanism = "joint",
     max_bound: int | None = None,
     aim: Aim = "lower_bound",
+    min_bound: int | None = None,
 ) -> dp.Measurement:
     """An OpenDP Measurement from Contributions to a Release.
 
-    epsilon, beta, method, mechanism, max_bound, aim: as for count_distinct.
+    epsilon, beta, method, mechanism, max_bound, aim, min_bound: as for Table.count.
 
     Guarantee: d people cost d * epsilon. OpenDP asks for
     `enable_features("contrib", "honest-but-curious")` first, because it cannot check a measurement
@@ -50,7 +51,13 @@ def make_count_distinct(
     import opendp.prelude as dp
 
     parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method=method, mechanism=mechanism, max_bound=max_bound, aim=aim
+        epsilon=epsilon,
+        beta=beta,
+        method=method,
+        mechanism=mechanism,
+        max_bound=max_bound,
+        aim=aim,
+        min_bound=min_bound,
     )
 
     def draw(data: Contributions) -> Release:

@@ -11,7 +11,15 @@ from dpdistinct.asking import ask, parameters_of, refuse_for_contributions
 from dpdistinct.cost import Number, exact
 from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
-from dpdistinct.graph.reading import contributions_of, curve_of, goes_by_disk, greedy_curve_on_disk
+from dpdistinct.graph.reading import (
+    contributions_of,
+    curve_of,
+    goes_by_disk,
+    goes_by_rounds,
+    greedy_curve_on_disk,
+    matching_curve_by_rounds,
+    with_min_bound,
+)
 from dpdistinct.question.columns import Columns, column_names
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.machine import Engine, Machine, Path
@@ -77,6 +85,7 @@ class Table:
         method: Method = "matching",
         mechanism: Mechanism | None = None,
         max_bound: int | None = None,
+        min_bound: int | None = None,
         aim: Aim = "lower_bound",
         request_id: str = "",
         series: str | None = None,
@@ -116,6 +125,7 @@ class Table:
         method: Method = "matching",
         mechanism: Mechanism | None = None,
         max_bound: int | None = None,
+        min_bound: int | None = None,
         aim: Aim = "lower_bound",
         request_id: str = "",
         series: str | None = None,
@@ -155,6 +165,7 @@ class Table:
                 "method": method,
                 "mechanism": mechanism,
                 "max_bound": max_bound,
+                "min_bound": min_bound,
                 "aim": aim,
             }
         )
@@ -245,12 +256,16 @@ class Table:
             source.check(question)
             return contributions_of(source, question, self.machine)
 
-    def curve(self, element: Columns | None = None, *, method: Method = "matching") -> Curve:
-        """What each limit per person keeps. NOT private.
+    def curve(
+        self, element: Columns | None = None, *, method: Method = "matching", min_bound: int | None = None
+    ) -> Curve:
+        """What each limit per person keeps, from min_bound on. NOT private.
 
-        With method "greedy" and a memory_limit, or on Spark, the table need not fit into memory.
+        With a memory_limit, or on Spark, the table need not fit into memory, and with method "matching"
+        min_bound is 16, or 64, unless you say otherwise.
         """
-        method = Question.of({"method": method}).parameters.method
+        parameters = Question.of({"method": method, "min_bound": min_bound}).parameters
+        method = parameters.method
         if isinstance(self.data, Contributions):
             return curve_of(self.data, method, self.machine.threads)
         question = self._question(element)
@@ -259,6 +274,9 @@ class Table:
             source.check(question)
             if goes_by_disk(source, method, self.machine):
                 return greedy_curve_on_disk(source, question, self.machine)
+            if goes_by_rounds(source, method, self.machine):
+                least = with_min_bound(parameters, min_bound, source, self.machine).min_bound
+                return matching_curve_by_rounds(source, question, self.machine, least, lambda step: None)
             return curve_of(contributions_of(source, question, self.machine), method, self.machine.threads)
 
     def explore(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dpdistinct.cli import progress
-from dpdistinct.cli.progress import line, share_read, sizes_of
+from dpdistinct.cli.progress import line
+from dpdistinct.sources import shares
+from dpdistinct.sources.shares import share_read, sizes_of
 
-pytestmark = pytest.mark.skipif(not Path(progress.OPEN_FILES).is_dir(), reason="needs Linux")
+pytestmark = pytest.mark.skipif(not Path(shares.OPEN_FILES).is_dir(), reason="needs Linux")
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_an_input_without_files_has_no_share(place: str) -> None:
 def test_where_the_system_does_not_tell_there_is_no_share(
     files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "OPEN_FILES", "/nowhere")
+    monkeypatch.setattr(shares, "OPEN_FILES", "/nowhere")
     with files[0].open("rb", buffering=0) as file:
         file.read(10)
         assert share_read(sizes_of([str(files[0])])) is None

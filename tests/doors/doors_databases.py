@@ -153,7 +153,8 @@ SQL: dict[str, tuple[str, list[str]]] = {  # honest value number {}, and odd one
         ["'infinity'", "'-infinity'", "'294246-12-31 00:00:00+00'"],
     ),
     "TIME": ("make_time(1, {}, 0)", ["'00:00:00'", "'24:00:00'", "'23:59:59.999999'"]),
-    "TIMETZ": ("make_time(1, {}, 0)", ["'00:00:00+15:59'", "'24:00:00-15:59'", "'01:00:00+01'"]),
+    # Polars drops the zone, so the hour must be nobody's without it, too.
+    "TIMETZ": ("make_time(1, {}, 0)", ["'00:00:00+15:59'", "'24:00:00-15:59'", "'23:00:00+01'"]),
     "INTERVAL": ("to_hours(1000 + {})", ["'1 month'", "'30 days'", "'-1 month 5 microseconds'"]),
     "UUID": (
         "'00000000-0000-4000-8000-' || lpad({}::VARCHAR, 12, '0')",

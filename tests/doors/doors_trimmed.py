@@ -1,8 +1,11 @@
-"""A door for ids that differ in white space alone, with `trim` on: all of them are one person."""
+"""Doors for values that are read otherwise than they are written: ids that differ in white space alone, with
+`trim` on, are one person; and texts are dates of a format.
+"""
 
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import random
 import sqlite3
@@ -14,7 +17,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from doors import SIDES, Scene, door, enemy_pairs, honest_pairs
+from doors import OF_PERIODS, SIDES, Scene, door, enemy_pairs, honest_pairs
 
 WHITE_SPACE = ["", "", " ", "  ", "\t", "\n", "\v", "\f", "\r", " \r\n\t"]
 # White space that is not ASCII, and what is white only beside something else, belongs to the text.
@@ -77,3 +80,52 @@ def trimmed(rng: random.Random, folder: Path) -> Scene:
     honest = [(around(f"honest {p}"), around(f"element {e}")) for p, e in known]
     write = WRITERS[kind]
     return Scene(kind, honest, enemy, lambda rows: write(rows, folder), known, SIDES | {"trim": True})
+
+
+FORMATS = ["%d.%m.%Y", "%Y%m%d", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "(%d) [%m] {%Y}'\\"]
+OTHER_DATES = [
+    "2001-02-03",
+    "2001-02",
+    "2001-Q1",
+    "31.02.2001",
+    "0.0.2001",
+    "1.2.2001",
+    "01.02.0001",
+    "01.02.20010",
+    "\u0661.\u0662.2001",
+    "20010203",
+    "02/03/01",
+    "01.02.2001\n",
+    "01.02.2001 ",
+    "\0",
+    "",
+    "9" * 5000,
+    "x",
+]
+
+
+@door("dates in a format")
+def dates(rng: random.Random, folder: Path) -> Scene:
+    """The element is a date, and rows are grouped by its period."""
+    kind, form = rng.choice(list(WRITERS)), rng.choice(FORMATS)
+
+    def written(day: int) -> str:
+        return (datetime.datetime(2000, 12, 1, 1, 2, 3) + datetime.timedelta(3 * day)).strftime(form)
+
+    def odd() -> str:
+        text = rng.choice([*OTHER_DATES, written(rng.randrange(60))])
+        if rng.random() < 0.3:  # nearly a date
+            place = rng.randrange(len(text) + 1)
+            text = text[:place] + rng.choice([*WHITE_SPACE, "0", "\u00a0", "%"]) + text[place:]
+        return text
+
+    known = honest_pairs(rng)
+    write = WRITERS[kind]
+    return Scene(
+        label=f"{kind}, {form}",
+        honest=[(f"honest {p}", written(e)) for p, e in known],
+        enemy=lambda: enemy_pairs(rng, lambda: rng.choice(["x", "", "honest"]), odd),
+        write=lambda rows: write(rows, folder),
+        how={**SIDES, "date_format": form, "trim": rng.random() < 0.5},
+        routes=OF_PERIODS,
+    )

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -185,27 +186,44 @@ DOORS_OF_DUCKDB = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "door"), DOORS_OF_DUCKDB)
-def test_what_duckdb_calls_equal_has_one_key(kind: str, door: str, tmp_path: Path) -> None:
-    rng = random.Random(f"{SEED}/{kind}")
-    path = tmp_path / ("visits.parquet" if door == "Parquet" else "visits.duckdb")
-    with duckdb.connect(str(tmp_path / "visits.duckdb")) as connection:
-        connection.execute(f"CREATE TABLE visits (value {kind}, place BIGINT)")
-        connection.executemany(
-            f"INSERT INTO visits SELECT TRY_CAST(?::VARCHAR AS {kind}), ?",
-            [(DUCKDB[kind](rng), i) for i in range(ROWS)],
-        )
-        first = "SELECT min(b.place) FROM visits b WHERE b.value IS NOT DISTINCT FROM a.value"
-        labels = connection.sql(f"SELECT ({first}) FROM visits a ORDER BY place").fetchall()
+Made = Callable[[str], tuple[Path, list[tuple[int]]]]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Of each type one table, for all doors; and for each of its rows the first that DuckDB calls equal."""
+
+    @cache
+    def made(kind: str) -> tuple[Path, list[tuple[int]]]:
+        rng = random.Random(f"{SEED}/{kind}")
+        path = tmp_path_factory.mktemp("equal") / "visits.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                f"CREATE TABLE visits AS SELECT TRY_CAST(v AS {kind}) AS value, i - 1 AS place FROM (SELECT "
+                "unnest($1::VARCHAR[]) AS v, unnest(range(1, len($1::VARCHAR[]) + 1)) AS i)",
+                [[DUCKDB[kind](rng) for _ in range(ROWS)]],
+            )
+            first = "SELECT min(b.place) FROM visits b WHERE b.value IS NOT DISTINCT FROM a.value"
+            labels = connection.sql(f"SELECT ({first}) FROM visits a ORDER BY place").fetchall()
         assert 1 < len(set(labels)) < ROWS
+        return path, labels
+
+    return made
+
+
+@pytest.mark.parametrize(("kind", "door"), DOORS_OF_DUCKDB)
+def test_what_duckdb_calls_equal_has_one_key(kind: str, door: str, tables: Made, tmp_path: Path) -> None:
+    made, labels = tables(kind)
+    path = tmp_path / "visits.parquet" if door == "Parquet" else made
+    with duckdb.connect(str(made), read_only=True) as connection:
         if door == "Parquet":
             connection.execute(f"COPY visits TO '{path}'")
         if door == "relation":
             check_duckdb(kind, door, connection.table("visits"), classes(labels))
             return
         arrow = connection.table("visits").to_arrow_table() if door in ("Arrow", "Polars") else None
-    tables = {"Arrow": arrow, "Polars": arrow and pl.from_arrow(arrow)}
-    check_duckdb(kind, door, tables.get(door, path), classes(labels))
+    in_memory = {"Arrow": arrow, "Polars": arrow and pl.from_arrow(arrow)}
+    check_duckdb(kind, door, in_memory.get(door, path), classes(labels))
 
 
 def check_duckdb(kind: str, door: str, table: Any, equal: list[list[int]]) -> None:

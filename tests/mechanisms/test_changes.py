@@ -66,3 +66,22 @@ def test_the_margin_of_the_lower_bound_would_not_do_for_a_change() -> None:
 
     t = joint_margin("lower_bound", Fraction(1), Fraction("0.001"))
     assert joint_tail([1] * 38, t, 1) / 2 > 0.001
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
+def test_counts_that_are_cut_at_zero_are_no_more_often_outside_of_the_interval(scale: float) -> None:
+    """Whatever the true counts are, and whatever the margin."""
+    reach = 80
+    noise = np.arange(-reach, reach + 1)
+    one = np.exp(-np.abs(noise) / scale)
+    both = np.outer(one, one) / one.sum() ** 2
+
+    def outside(before: int, after: int) -> np.ndarray:
+        """P(|error of the difference| > k), for k = 0, 1, ..., 20."""
+        moved = np.maximum(noise, -after)[None, :] - np.maximum(noise, -before)[:, None]
+        return np.array([both[np.abs(moved) > k].sum() for k in range(21)])
+
+    uncut = outside(reach, reach)
+    cut = {(c, d): outside(c, d) for c in (0, 1, 2, 5, 12) for d in (0, 1, 3, 8, 40)}
+    assert all((found <= uncut + 1e-12).all() for found in cut.values())
+    assert cut[0, 40][5] < uncut[5]  # cutting does something

@@ -25,6 +25,7 @@ LAYERS = [
     "asking querying releasing advice measurement",
     "trusted",
     "public",
+    "app",
     "cli",
     "__main__",
 ]

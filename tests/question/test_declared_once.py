@@ -106,7 +106,7 @@ def test_what_is_asked_arrives_in_the_question(monkeypatch: pytest.MonkeyPatch) 
     assert (numbers.method, numbers.mechanism, paid.request_id) == ("greedy", "fixed", "r")
     assert (unknown.groups, unknown.delta) == ("unknown", 1e-6)
     assert (single.aim, of_series.series, single.element) == ("estimate", "pages", ("b",))
-    handed_in = {*ASKED, "element", "group_by", "groups", "delta", "aim", "series"}
+    handed_in = {*ASKED, "element", "group_by", "groups", "delta", "aim", "series", "min_bound"}
     assert handed_in == names(Table.count)
 
 

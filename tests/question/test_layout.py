@@ -130,15 +130,14 @@ MARK = naive_text.MARK
 def test_marks_at_the_beginning_of_a_row_do_not_count(seed: int) -> None:
     """So it does not matter whose they are, the file's or a value's, nor which row comes first."""
     rng = random.Random(seed)
-    delimiter = rng.choice([b",", b"::", b"", b"\t"])
-    between = delimiter or b" "
+    delimiter = rng.choice([b",", b"::", b" ", b"\t"])
     words = [
         b"a",
         b'"b"',
         b'"c\nd"',
         b'"' + MARK + b'e"',
         b"f" + MARK,
-        b'"g' + between + b'"',
+        b'"g' + delimiter + b'"',
         b"#h",
         b"",
         MARK,
@@ -146,7 +145,7 @@ def test_marks_at_the_beginning_of_a_row_do_not_count(seed: int) -> None:
     settings: dict[str, Any] = {"delimiter": delimiter, "comment": rng.choice([b"", b"#"]), "marks": True}
     settings |= {"row_end": b"\r\n", "longest_row": rng.choice([12, 1000])}
     rows = [
-        between.join(rng.choices(words, k=rng.choice([1, 2, 3]))) + rng.choice([b"\n", b"\r\n"])
+        delimiter.join(rng.choices(words, k=rng.choice([1, 2, 3]))) + rng.choice([b"\n", b"\r\n"])
         for _ in range(rng.choice([1, 4, 9]))
     ]
     expected = [read_csv(row, **settings) for row in rows]
@@ -160,6 +159,19 @@ def test_with_a_header_a_mark_in_a_row_is_a_character_like_any_other(tmp_path: P
     rows = "person,element\n\ufeffa,x\na,x\n"
     for mark in ("", "\ufeff"):
         assert pairs_of(write(tmp_path, mark + rows, "visits.csv"), **SIDES) == (2, 1, 2)
+
+
+def test_between_spaces_a_mark_is_a_character_like_any_other(tmp_path: Path) -> None:
+    """Or a first word of marks would be none, and the second word would be somebody's name."""
+    rows = "".join(
+        f"{spaces}\ufeff{name} x{i} y{i}\n"
+        for i in range(3)
+        for spaces in ("", " \t")
+        for name in ("", "eve")
+    )
+    path = write(tmp_path, rows, "visits.dat")
+    how: dict[str, Any] = {"format": "csv", "delimiter": "whitespace", "header": False}
+    assert pairs_of(path, person="1", element="2", **how) == (2, 3, 6)
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])

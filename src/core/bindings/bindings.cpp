@@ -18,6 +18,7 @@
 #include "algorithms/basis.hpp"
 #include "algorithms/greedy.hpp"
 #include "algorithms/matching/balanced.hpp"
+#include "algorithms/matching/base_loads.hpp"
 #include "algorithms/one_group.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampling.hpp"
@@ -149,6 +150,14 @@ void add_stream(SortedGreedy& greedy, nb::handle capsule) {
     Interrupt interrupt = python_interrupt();
     read(
         capsule, [&](std::uint64_t person, std::uint64_t element) { greedy.add(person, element); },
+        [&](std::size_t rows) { rows > 0 ? interrupt.worked(rows) : interrupt.check(); });
+}
+
+void add_bases(BaseLoads& bases, nb::handle capsule) {
+    Interrupt interrupt = python_interrupt();
+    read(
+        capsule,  // a number is no key: where it came signed, its top bit says so
+        [&](std::uint64_t person, std::uint64_t number) { bases.add(person, number & ~(std::uint64_t{1} << 63)); },
         [&](std::size_t rows) { rows > 0 ? interrupt.worked(rows) : interrupt.check(); });
 }
 
@@ -319,6 +328,15 @@ NB_MODULE(_core, m) {
             return run([&](Interrupt& i) { return balanced_loads(g, threads, i, first_trees, patience); });
         },
         "graph"_a, "threads"_a, "first_trees"_a = kFirstTrees, "patience"_a = kPatience);
+    nb::class_<BaseLoads>(m, "BaseLoads")
+        .def(nb::init<const Graph&>(), "graph"_a, nb::keep_alive<1, 2>())
+        .def("add", &add_bases, "stream"_a.none())
+        .def(
+            "balanced_loads",
+            [](const BaseLoads& bases, unsigned threads) {
+                return run([&](Interrupt& i) { return bases.balanced_loads(threads, i); });
+            },
+            "threads"_a);
     m.def(
         "greedy_loads", [](const Graph& g) { return run([&](Interrupt& i) { return greedy_loads(g, i); }); },
         "graph"_a);

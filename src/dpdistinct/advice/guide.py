@@ -134,9 +134,7 @@ def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, e
     check_choice("harm", harm, get_args(Harm))
     releases = check_number("releases", releases)
     people, elements = check_number("people", people), check_number("elements", elements)
-    yearly = YEARLY[audience][harm]
-    epsilon = rounded_down(yearly / releases)
-    budget = epsilon * releases
+    yearly, epsilon, budget = propose(audience, harm, releases)
     scale = scale_for(people=people, elements=elements)
     made_up = math.ceil(people / scale), math.ceil(elements / scale)
     subscription = subscription_for(releases, yearly, people)
@@ -158,6 +156,13 @@ def guide(*, audience: Audience, harm: Harm, releases: int | str, people: int, e
         subscription=subscription,
         subscription_commands=() if subscription is None else commands_to_subscribe(subscription),
     )
+
+
+def propose(audience: Audience, harm: Harm, releases: int) -> tuple[Decimal, Decimal, Decimal]:
+    """The rule: what a year may cost a person, the epsilon of one answer, and what all answers cost."""
+    yearly = YEARLY[audience][harm]
+    epsilon = rounded_down(yearly / releases)
+    return yearly, epsilon, epsilon * releases
 
 
 def subscription_for(releases: int, yearly: Decimal, people: int) -> SubscriptionPlan | None:

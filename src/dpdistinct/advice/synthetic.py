@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct.graph.contributions import Contributions
+from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
+from dpdistinct.graph.reading import read_groups
+from dpdistinct.mechanisms.by_group import GroupParameters
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 
 SEED = 7  # of the made-up table alone; no noise is ever seeded
 TAIL = 1.2  # of the Pareto law of how much a person holds: smaller is more uneven
@@ -27,6 +32,34 @@ def made_up_table(*, people: int, elements: int, tail: float = TAIL) -> Contribu
     hold few elements and a few hold very many. Some elements are known to many people; unless there are fewer
     elements than people, nearly half are known to one person alone.
     """
+    return Contributions.from_pairs(*_made_up_rows(people, elements))
+
+
+def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -> GroupedCurve:
+    """The same table, with its rows in so many groups, of which the first are large and the last small."""
+    import duckdb
+
+    from dpdistinct.sources.duck import Relation
+
+    groups = parameters.groups or 1
+    holders, held = _made_up_rows(people, elements)
+    # A row lies in the group of its element, but one in five lies anywhere.
+    made_up = np.random.default_rng(SEED)
+    share = np.cumsum(1 / np.arange(1, groups + 1) ** 0.8)
+    where = np.searchsorted(share, made_up.random(elements) * share[-1])[held]
+    elsewhere = made_up.random(held.size) < 0.2
+    where[elsewhere] = made_up.integers(groups, size=int(elsewhere.sum()))
+    options = {"person": "who", "element": "what", "group_by": "place", "groups": list(range(groups))}
+    with duckdb.connect() as connection:
+        connection.register("rows", {"who": holders, "what": held, "place": where})
+        source = Relation(connection.table("rows"))
+        table, _ = read_groups(source, Question.of(options), "matching", parameters.bounds, Machine())
+    assert not isinstance(table, GroupedCurve)  # that of "greedy", from disk
+    return grouped_greedy_curve(table, parameters.bounds)
+
+
+def _made_up_rows(people: int, elements: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Who holds what, row by row."""
     made_up = np.random.default_rng(SEED)
     drawn = made_up.pareto(tail, people) if math.isfinite(tail) else 0
     reach = np.cumsum(np.ones(people) + drawn)  # where one person's part ends on a long line
@@ -38,4 +71,4 @@ def made_up_table(*, people: int, elements: int, tail: float = TAIL) -> Contribu
     # Each element has a holder; all further ones prefer the first elements.
     popular = made_up.random(holders.size - elements) ** 3 * elements
     held = np.concatenate((np.arange(elements), popular.astype(np.int64)))
-    return Contributions.from_pairs(holders, held)
+    return holders, held

@@ -155,7 +155,8 @@ def _noise_of(release: Release) -> Noise:
             f'answers by "{release.mechanism}" cannot be compared: they have no noisy count at one limit; '
             'use "joint" or "fixed"'
         )
-    shares = {"sharp": 1 - SHARP_SHARE if release.max_bound != 1 else Fraction(1), "paper": Fraction(1, 2)}
+    one_bound = release.max_bound == release.min_bound  # then nothing was chosen
+    shares = {"sharp": Fraction(1) if one_bound else 1 - SHARP_SHARE, "paper": Fraction(1, 2)}
     counted = shares.get(release.mechanism, Fraction(1)) * epsilon
     return Noise(release.bound, counted, joint=release.mechanism == "joint")
 

@@ -30,14 +30,9 @@ def release_curve(curve: Curve, parameters: Parameters, sampler: Sampler | None 
         lower_bound=answer.lower_bound,
         estimate=answer.estimate,
         bound=answer.bound,
-        epsilon=float(parameters.epsilon),
-        beta=float(parameters.beta),
-        method=parameters.method,
-        mechanism=parameters.mechanism,
-        max_bound=parameters.max_bound,
-        aim=parameters.aim,
-        neighbours=parameters.neighbours,
         upper_bound=answer.upper_bound,
+        neighbours=parameters.neighbours,
+        **parameters.published(),
     )
 
 
@@ -66,7 +61,8 @@ def release_groups(
         raise ParameterError('method must be "greedy" for a table that is not held in memory')
     thread_count("threads", threads)
     answer = drawn(lambda: _answer(data, parameters, threads, sampler or OpenDPSampler()))
-    counting = parameters.counting
+    numbers = parameters.counting.published()
+    del numbers["min_bound"]  # there is none by group
     rows = []
     for number, count in answer.counts.items():
         assert count.estimate is not None  # every mechanism by group has a noisy count, at a bound
@@ -76,18 +72,13 @@ def release_groups(
         rows=tuple(rows if parameters.groups is not None else sorted(rows, key=lambda row: str(row.group))),
         total_lower_bound=answer.total_lower_bound,
         total_estimate=answer.total_estimate,
-        epsilon=float(counting.epsilon),
-        beta=float(counting.beta),
         delta=float(parameters.delta),
-        method=counting.method,
-        mechanism=counting.mechanism,
-        max_bound=parameters.max_bound,
         one_group_per_person=parameters.one_group_per_person,
         group_by=tuple(group_by),
         element=element,
         every=tuple(every),
-        aim=counting.aim,
         neighbours=parameters.neighbours,
+        **numbers,
     )
 
 

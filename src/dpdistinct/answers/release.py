@@ -57,6 +57,7 @@ class Release(Shown):
     neighbours: Neighbours = "add, remove or change"
     upper_bound: int | None = None
     trust_sql: bool = False
+    min_bound: int = 1
 
     def sentence(self) -> str:
         """What was published, in words; also str(release)."""

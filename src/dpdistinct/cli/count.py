@@ -33,7 +33,6 @@ from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.answers import lines_of
 from dpdistinct.show.bill import bill
-from dpdistinct.show.pivot import pivot_places
 from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
@@ -99,6 +98,8 @@ def count(
     check_outputs(output, [*data, groups_file])
     question, payment = question_of(_priced(options), groups_file), Payment.of(options)
     if pivot is not None:
+        from dpdistinct.show.pivot import pivot_places  # only here: it needs Rich
+
         pivot_places(pivot, question.group_by, question.periods)
     if len(question.element) > 1 and not question.counts_people and not as_json:
         say(f"dpdistinct: {PAIRS}", err=True)

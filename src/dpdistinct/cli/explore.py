@@ -28,7 +28,7 @@ EXAMPLES = (
     "explore visits.csv --person user_id --element url",
     "explore visits.parquet --person user_id --element url --epsilon 0.5 --output out.png",
 )
-NOT_EXPLORED = ("method", "mechanism", "max_bound", "aim", "engine")
+NOT_EXPLORED = ("method", "mechanism", "max_bound", "min_bound", "aim", "engine")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -13,13 +13,11 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from dpdistinct.errors import DpdistinctError
-from dpdistinct.sources.files import paths_of
+from dpdistinct.sources.shares import share_read, sizes_of
 
 FIRST_SHOWN = 0.5  # seconds; a short run shows nothing
 SHOWN_EVERY = 0.2
 ERASE = "\r\x1b[K"
-OPEN_FILES = "/proc/self/fd"  # of Linux; elsewhere the share is left out
 
 
 class Progress:
@@ -79,37 +77,6 @@ def line(step: str, files: dict[str, int], seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     parts.append(f"{minutes} min {rest:02} s" if minutes else f"{rest} s")
     return ", ".join(parts)
-
-
-def sizes_of(places: list[str]) -> dict[str, int]:
-    """The files of the input, in the order in which they are read, and their sizes in bytes."""
-    try:
-        return {os.path.realpath(path): os.path.getsize(path) for path in paths_of(places) or []}
-    except (DpdistinctError, OSError):  # the reader reports what is wrong
-        return {}
-
-
-def share_read(files: dict[str, int]) -> float | None:
-    """How much of the bytes of all files lies before the place where one of them is being read.
-
-    Files are read one after the other. None while no file is open, or if the place is not known: DuckDB
-    reads Parquet files here and there, so there is none.
-    """
-    names = list(files)
-    try:
-        descriptors = os.listdir(OPEN_FILES)
-    except OSError:
-        return None
-    for descriptor in descriptors:
-        try:
-            index = names.index(os.readlink(f"{OPEN_FILES}/{descriptor}"))
-            with open(f"{OPEN_FILES}info/{descriptor}") as about:
-                place = int(about.readline().split()[1])  # pos: 1234
-        except (OSError, ValueError, IndexError):  # another file, or closed meanwhile
-            continue
-        if 0 < place < files[names[index]]:
-            return (sum(files[name] for name in names[:index]) + place) / sum(files.values())
-    return None
 
 
 def _size(count: int) -> str:

@@ -34,10 +34,14 @@ class Curve:
     <Curve: private>
     """
 
-    def __init__(self, bounds: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """`counts` at increasing `bounds`, starting from (0, 0); linear between, constant after."""
+    def __init__(self, bounds: NDArray[np.int64], counts: NDArray[np.int64], *, begin: int = 1) -> None:
+        """`counts` at increasing `bounds`, starting from (0, 0); linear between, constant after.
+
+        begin: the smallest bound for which the count is known. Above 1 it must be the second of `bounds`.
+        """
         self._bounds = bounds
         self._counts = counts
+        self.begin = begin
 
     @classmethod
     def of_loads(cls, loads: NDArray[np.int64], people: NDArray[np.int64]) -> Curve:
@@ -58,24 +62,36 @@ class Curve:
             bounds, values = np.concatenate(([0], bounds)), np.concatenate(([0], values))
         return cls(bounds, values)
 
+    def beginning_at(self, bound: int) -> Curve:
+        """The same, of which nothing is known below this bound."""
+        if bound <= self.begin:
+            return self
+        after = self._bounds > bound
+        bounds = np.concatenate(([0, bound], self._bounds[after]))
+        return Curve(bounds, np.concatenate(([0, self.at(bound)], self._counts[after])), begin=bound)
+
     def at(self, bound: int) -> int:
         """The count when each person accounts for at most `bound` elements."""
-        if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
-            raise ParameterError(f"bound must be an integer of at least 1, got {shown(bound)}")
+        if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < self.begin:
+            raise ParameterError(f"bound must be an integer of at least {self.begin}, got {shown(bound)}")
         return int(self._evaluate(np.array([min(int(bound), 2**62)], dtype=np.int64))[0])
 
     def at_all(self, bounds: Sequence[int]) -> list[int]:
         """The counts for these bounds."""
+        if min(bounds, default=self.begin) < self.begin:
+            raise ParameterError(f"bounds must be at least {self.begin}, where the curve begins")
         return [int(count) for count in self._evaluate(np.array(bounds, dtype=np.int64))]
 
     def values(self, max_bound: int) -> NDArray[np.int64]:
         """The counts for bounds 1, 2, ..., max_bound."""
+        if self.begin > 1:
+            raise ParameterError(f"the curve is known from bound {self.begin} on; ask with at")
         if isinstance(max_bound, bool) or not isinstance(max_bound, int | np.integer) or max_bound < 1:
             raise ParameterError(f"max_bound must be an integer of at least 1, got {shown(max_bound)}")
         return self._evaluate(np.arange(1, int(max_bound) + 1, dtype=np.int64))
 
     def fewest_left(self, people: int) -> NDArray[np.int64]:
-        """f(j) = max over l of (c_l - l * j) for j = 0, ..., people.
+        """f(j) = max over the l that are known, and 0, of (c_l - l * j) for j = 0, ..., people.
 
         No choice of j people can leave fewer distinct elements than this when they are removed.
         Guarantee: with one person more, f(j + 1) and f(j) enclose what f(j) was.

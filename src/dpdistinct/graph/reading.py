@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.question.group_lists import GroupList, Value
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.parameters import Method
+from dpdistinct.question.parameters import MAX_BOUND, Method, Parameters
 from dpdistinct.question.question import Question
 from dpdistinct.sources.source import NO_GROUPS, Groups, Source
 
@@ -51,6 +52,33 @@ def greedy_curve_on_disk(source: Source, question: Question, machine: Machine) -
 
     with source.sorted_keys(question, NO_GROUPS, machine) as parts:
         return greedy_curve_of_parts(parts)
+
+
+def matching_curve_by_rounds(
+    source: Source, question: Question, machine: Machine, least: int, progress: Callable[[str], None]
+) -> Curve:
+    """The exact curve from `least` on, of pairs that need not fit into memory."""
+    from dpdistinct.graph.rounds import curve_of_rest
+
+    with source.rest(question, machine, least, progress) as rest:
+        return curve_of_rest(rest, threads=machine.threads)
+
+
+ON_DISK, ON_CLUSTER = 16, 64
+"""The smallest bound, unless it is said, where rounds make the table smaller (benchmarks/README.md)."""
+
+
+def goes_by_rounds(source: Source, method: Method, machine: Machine) -> bool:
+    """Whether the exact curve is made by rounds: on a cluster, or where memory is limited."""
+    return method == "matching" and (source.is_cluster or machine.memory_limit is not None)
+
+
+def with_min_bound(parameters: Parameters, asked: int | None, source: Source, machine: Machine) -> Parameters:
+    """The parameters with the smallest bound that this table is to be counted with. Public."""
+    if asked is not None or not goes_by_rounds(source, parameters.method, machine):
+        return parameters
+    least = min(ON_CLUSTER if source.is_cluster else ON_DISK, parameters.max_bound or MAX_BOUND)
+    return replace(parameters, min_bound=max(least, parameters.min_bound))
 
 
 def goes_by_disk(source: Source, method: Method, machine: Machine) -> bool:

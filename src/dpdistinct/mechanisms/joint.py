@@ -65,11 +65,11 @@ COVERAGE: dict[Aim, list[tuple[Fraction, Fraction]]] = {
 
 
 @lru_cache(maxsize=64)
-def joint_rule(epsilon: Fraction, max_bound: int, offset: int) -> Rule:
+def joint_rule(epsilon: Fraction, max_bound: int, offset: int, min_bound: int = 1) -> Rule:
     """The public rule on the grid with this offset."""
     cost = units(JOINT_COST / epsilon)
     return make_rule(
-        joint_grid(max_bound, offset),
+        joint_grid(max_bound, offset, min_bound),
         choice=JOINT_SHARE * epsilon,
         cost=cost,
         head_start=JOINT_HEAD_START * cost,
@@ -78,15 +78,16 @@ def joint_rule(epsilon: Fraction, max_bound: int, offset: int) -> Rule:
     )
 
 
-def joint_grid(max_bound: int, offset: int) -> list[int]:
+def joint_grid(max_bound: int, offset: int, min_bound: int = 1) -> list[int]:
     """FIRST[offset], then 7 (7/4)^(i + offset / 8), rounded, for i = 1, 2, ...; the last is max_bound.
 
     The last bound below max_bound is moved up to it: nobody who names a max_bound wants less, and
-    two candidates close together would get in each other's way.
+    two candidates close together would get in each other's way. Those below min_bound are left out; it
+    does not become one itself, for the same reason.
     """
-    below = [bound for bound in full_grid(offset) if bound < max_bound]
-    if below and max_bound not in full_grid(offset):
-        below = [1, *below[1:-1]]
+    below = [bound for bound in full_grid(offset) if min_bound <= bound < max_bound]
+    if below and below != [1] and max_bound not in full_grid(offset):
+        below.pop()
     return [*below, max_bound]
 
 

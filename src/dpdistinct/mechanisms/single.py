@@ -55,10 +55,10 @@ def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """Algorithm 1 (with method "greedy": Algorithm 2) of the paper, as printed, in integers."""
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
     half = parameters.epsilon / 2
-    bounds = range(1, max_bound + 1)
-    t = 2 / half * log(max_bound / parameters.beta)
+    bounds = range(parameters.min_bound, max_bound + 1)
+    t = 2 / half * log(len(bounds) / parameters.beta)
     cost = per_bound(half, parameters.beta) + t
-    quality = qualities(curve.values(max_bound).tolist(), bounds, units(cost))
+    quality = qualities(curve.at_all(bounds), bounds, units(cost))
     scores = paper_scores(quality, bounds)
     chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
     return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
@@ -76,7 +76,7 @@ def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
 def draw_joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> tuple[int, int]:
     """The bound of the count, and the noisy count in units of bound / STEPS."""
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["joint"]
-    rule = joint_rule(parameters.epsilon, max_bound, sampler.below(OFFSETS))
+    rule = joint_rule(parameters.epsilon, max_bound, sampler.below(OFFSETS), parameters.min_bound)
     counted = joint_counted(parameters.aim, rule.bounds)
     chosen, noisy = sampler.select_and_count(
         rule_scores(curve.at_all(rule.bounds), rule),
@@ -102,7 +102,8 @@ def tent(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
 
     Needs the exact curve. Guarantee: epsilon-DP for adding or removing one person (docs/proofs/tent.md).
     """
-    bounds = tent_chain(parameters.max_bound or DEFAULT_MAX_BOUND["tent"], sampler.below(CHAINS))
+    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["tent"]
+    bounds = tent_chain(max_bound, sampler.below(CHAINS), parameters.min_bound)
     lower_bound = sampler.tent(curve.at_all(bounds), bounds, epsilon=parameters.epsilon, beta=parameters.beta)
     return Answer(lower_bound, estimate=None, bound=None)
 
@@ -114,10 +115,10 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     penalty t, so that their number costs nothing.
     """
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["sharp"]
-    if max_bound == 1:  # nothing is chosen, so all of epsilon goes to the count
-        return count_at(1, curve, parameters.epsilon, parameters.beta, sampler)
+    if max_bound == parameters.min_bound:  # nothing is chosen, so all of epsilon goes to the count
+        return count_at(max_bound, curve, parameters.epsilon, parameters.beta, sampler)
     choice = SHARP_SHARE * parameters.epsilon
-    rule = sharp_rule(choice, max_bound)
+    rule = sharp_rule(choice, max_bound, parameters.min_bound)
     chosen = sampler.select(
         rule_scores(curve.at_all(rule.bounds), rule),
         sensitivity=RESOLUTION,
@@ -128,11 +129,11 @@ def sharp(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
 
 
 @lru_cache(maxsize=64)
-def sharp_rule(choice: Fraction, max_bound: int) -> Rule:
+def sharp_rule(choice: Fraction, max_bound: int, min_bound: int = 1) -> Rule:
     """The public rule, for `choice` of epsilon."""
     cost = units(SHARP_COST / choice)
     return make_rule(
-        sharp_grid(max_bound),
+        sharp_grid(max_bound, min_bound),
         choice=choice,
         cost=cost,
         head_start=SHARP_HEAD_START * cost,
@@ -141,9 +142,9 @@ def sharp_rule(choice: Fraction, max_bound: int) -> Rule:
     )
 
 
-def sharp_grid(max_bound: int) -> list[int]:
-    """1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, ... up to max_bound."""
-    grid = [1]
+def sharp_grid(max_bound: int, min_bound: int = 1) -> list[int]:
+    """1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, ... up to max_bound; or from min_bound on, in the same steps."""
+    grid = [min_bound]
     while grid[-1] < max_bound:
         grid.append(min(max_bound, max(grid[-1] + 1, math.floor(grid[-1] * SHARP_STEP))))
     return grid
@@ -172,8 +173,8 @@ def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     Each of the counts gets an equal part of epsilon and of beta, so all lower bounds hold at once.
     """
     max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["r2t"]
-    bounds = [1]
-    while (following := math.floor(R2T_BASE ** len(bounds))) <= max_bound:
+    bounds = [parameters.min_bound]
+    while (following := math.floor(bounds[0] * R2T_BASE ** len(bounds))) <= max_bound:
         bounds.append(following)
     part, part_beta = parameters.epsilon / len(bounds), parameters.beta / len(bounds)
     answers = [count_at(bound, curve, part, part_beta, sampler) for bound in bounds]
@@ -183,14 +184,14 @@ def r2t(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
 def shifted_inverse(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """The shifted inverse mechanism (Fang, Dong, Yi 2022): no contribution bound at all.
 
-    f(j) = max over l of (c_l - l * j) stands for the fewest distinct elements after j people are
-    removed. An output's loss is how many steps of j it lies from f(tau); one person moves it by
-    one. Outputs above the truth are tau + 1 steps away.
+    f(j) = max of c_l - l * j over l = 0 and l >= min_bound stands for the fewest distinct elements
+    after j people are removed. An output's loss is how many steps of j it lies from f(tau); one person
+    moves it by one. Outputs above the truth are tau + 1 steps away.
     """
     epsilon, beta = parameters.epsilon, parameters.beta
     outputs = output_grid()
     tau = max(1, math.ceil(2 / epsilon * log(len(outputs) / beta)) - 1)
-    fewest = curve.fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
+    fewest = curve.beginning_at(parameters.min_bound).fewest_left(2 * tau + 1)  # f(0), f(1), ..., decreasing
     # Rounding down to the grid is one fixed monotone map, so the argument holds for the rounded f.
     places = np.searchsorted(outputs, fewest, side="right") - 1
     place = np.arange(len(outputs))

@@ -32,13 +32,13 @@ ROUNDED = 2**20  # ln(l) / 2 is a multiple of 1 / ROUNDED
 
 
 @lru_cache(maxsize=256)
-def tent_chain(max_bound: int, offset: int) -> tuple[int, ...]:
-    """The bounds of the full chain below max_bound, and max_bound.
+def tent_chain(max_bound: int, offset: int, min_bound: int = 1) -> tuple[int, ...]:
+    """The bounds of the full chain from min_bound to below max_bound, and max_bound.
 
     Each is at least twice the one before. So the last one below max_bound is moved up to it, unless
     it is at most half of it.
     """
-    below = [bound for bound in full_chain(offset) if bound < max_bound]
+    below = [bound for bound in full_chain(offset) if min_bound <= bound < max_bound]
     if below and 2 * below[-1] > max_bound:
         below.pop()
     return (*below, max_bound)

@@ -43,6 +43,7 @@ class Parameters:
     mechanism: Mechanism
     max_bound: int | None  # None: the mechanism has no bound
     aim: Aim = "lower_bound"  # what the bound is chosen for
+    min_bound: int = 1  # nothing is asked of the curve below it
 
     def __post_init__(self) -> None:
         check_name("method", self.method, get_args(Method))
@@ -63,9 +64,20 @@ class Parameters:
         """JSON values and fractions that are equal for equal parameters, however they were written."""
         return dict(vars(self))
 
+    def published(self) -> dict[str, Any]:
+        """What an answer says of them. Nothing is drawn any more, so these are floats for people."""
+        return vars(self) | {"epsilon": float(self.epsilon), "beta": float(self.beta)}
+
 
 def check_parameters(
-    *, epsilon: Any, beta: Any, method: Any, mechanism: Any, max_bound: Any, aim: Any = "lower_bound"
+    *,
+    epsilon: Any,
+    beta: Any,
+    method: Any,
+    mechanism: Any,
+    max_bound: Any,
+    aim: Any = "lower_bound",
+    min_bound: Any = None,
 ) -> Parameters:
     """The parameters, exact, or one ParameterError that says what to change."""
     exact_epsilon = exact("epsilon", epsilon, hint="try 1 or 0.5")
@@ -89,19 +101,24 @@ def check_parameters(
         )
     if mechanism == "shifted_inverse" and max_bound is not None:
         raise ParameterError('max_bound does not apply to mechanism "shifted_inverse", which has no bound')
-    if max_bound is not None:
-        try:
-            max_bound = int(str(max_bound)) if isinstance(max_bound, bool) else index(max_bound)
-        except Exception:
-            raise ParameterError(f"max_bound must be an integer or None, got {shown(max_bound)}") from None
-        if not 1 <= max_bound <= MAX_BOUND:
-            raise ParameterError(f"max_bound must lie in [1, 2**31], got {shown(max_bound)}")
-    elif mechanism == "fixed":
+    max_bound = _check_bound("max_bound", max_bound)
+    if max_bound is None and mechanism == "fixed":
         raise ParameterError(
             'mechanism "fixed" needs max_bound: the number of elements one person may account for'
         )
-    else:
+    if max_bound is None:
         max_bound = DEFAULT_MAX_BOUND.get(cast(Mechanism, mechanism))
+    min_bound = _check_bound("min_bound", min_bound)
+    if mechanism == "fixed":
+        if min_bound is not None:
+            raise ParameterError(
+                'min_bound does not apply to mechanism "fixed", whose one bound is max_bound'
+            )
+        min_bound = max_bound
+    elif min_bound is not None and max_bound is not None and min_bound > max_bound:
+        raise ParameterError(
+            f"min_bound must be at most max_bound, which is {max_bound}, got {shown(min_bound)}"
+        )
     return Parameters(
         epsilon=exact_epsilon,
         beta=exact_beta,
@@ -109,7 +126,20 @@ def check_parameters(
         mechanism=cast(Mechanism, mechanism),
         max_bound=max_bound,
         aim=cast(Aim, aim),
+        min_bound=min_bound or 1,
     )
+
+
+def _check_bound(name: str, bound: Any) -> int | None:
+    if bound is None:
+        return None
+    try:
+        bound = int(str(bound)) if isinstance(bound, bool) else index(bound)
+    except Exception:
+        raise ParameterError(f"{name} must be an integer or None, got {shown(bound)}") from None
+    if not 1 <= bound <= MAX_BOUND:
+        raise ParameterError(f"{name} must lie in [1, 2**31], got {shown(bound)}")
+    return int(bound)
 
 
 def check_name(parameter: str, name: Any, allowed: tuple[str, ...]) -> None:

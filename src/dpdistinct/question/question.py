@@ -104,6 +104,12 @@ class Question(Checked):
         "The largest limit per person, that is, number of elements one person may account for.",
         typed=int,
     )
+    min_bound: int | None = option(
+        None,
+        "The smallest limit per person. With matching on Spark (64) or with a memory limit (16) it lets far "
+        "larger tables be counted exactly; else 1.",
+        typed=int,
+    )
     aim: Aim = option(
         "lower_bound",
         "What the limit per person is chosen for: lower_bound (the largest), or estimate (a noisy count "
@@ -134,6 +140,8 @@ class Question(Checked):
             raise ParameterError("trust_sql is for a query (sql), or for a view (table)")
         if self.group_by:
             self._check_groups()
+            if self.min_bound is not None:
+                raise ParameterError("min_bound does not apply to counts by group")
         elif self.groups is not None or self.every or self.delta is not None or self.one_group_per_person:
             raise ParameterError(NEED_GROUP_BY)
 
@@ -167,7 +175,8 @@ class Question(Checked):
 
         A limit of one loses nobody, so for people nothing is chosen, unless a mechanism is asked for.
         """
-        if self.counts_people and self.mechanism is None and self.max_bound is None:
+        chosen = (self.mechanism, self.max_bound, self.min_bound)
+        if self.counts_people and chosen == (None, None, None):
             if self.aim != "lower_bound":
                 raise ParameterError("aim does not apply to a count of people, whose estimate has no bias")
             numbers = replace(self, mechanism="fixed", max_bound=1).parameters
@@ -179,6 +188,7 @@ class Question(Checked):
             mechanism="joint" if self.mechanism is None else self.mechanism,
             max_bound=self.max_bound,
             aim=self.aim,
+            min_bound=self.min_bound,
         )
 
     @property

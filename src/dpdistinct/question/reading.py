@@ -185,13 +185,15 @@ class Reading(Checked):
         """For the core's tokenizer, with the delimiter that was given or found.
 
         Without a header, byte order marks at the beginning of a row do not count: nobody can tell that of a
-        file from the first character of an id.
+        file from the first character of an id. Between spaces a word of marks alone would be no word, and
+        the next one would take its place, so there marks are characters (docs/proofs/text.md, T4).
         """
+        spaces = delimiter == WHITESPACE
         return (
-            b"" if delimiter == WHITESPACE else delimiter.encode(),
+            b"" if spaces else delimiter.encode(),
             (self.comment or "").encode(),
             self.quotes,
-            not self.header,
+            not self.header and not spaces,
         )
 
 

@@ -14,6 +14,7 @@ from dpdistinct.ledger.account import Entry
 from dpdistinct.ledger.input import describe_input
 from dpdistinct.ledger.request import questions_of
 from dpdistinct.question.parameters import Mechanism, Neighbours, neighbours_of
+from dpdistinct.show.output import no_formula
 from dpdistinct.wording import group_heads
 
 FEW = 12  # groups that are named in a sentence; the export names all
@@ -167,7 +168,7 @@ def csv_of(rows: Sequence[dict[str, Any]]) -> str:
     file = io.StringIO()
     table = csv.DictWriter(file, rows[0] if rows else (), lineterminator="\n")
     table.writeheader()
-    table.writerows({column: text(value) for column, value in row.items()} for row in rows)
+    table.writerows({column: no_formula(text(value)) for column, value in row.items()} for row in rows)
     return file.getvalue()
 
 

@@ -41,6 +41,25 @@ def epsilon_needed(release: GroupedRelease, row: GroupRow) -> Fraction | None:
     return least_epsilon(lambda epsilon: margin_of_group(epsilon=epsilon, **asked), size=row.estimate)
 
 
+def range_of_noise(release: GroupedRelease, row: GroupRow) -> tuple[float, float] | None:
+    """The noisy count plus and minus its margin. Groups that are counted alone have another kind of noise."""
+    if release.mechanism == "joint":
+        return None
+    if release.total_lower_bound is None:  # unknown groups: what is shown is above its margin
+        margin = row.estimate - row.lower_bound
+    else:
+        margin = margin_of_group(
+            mechanism=release.mechanism,
+            aim=release.aim,
+            max_bound=release.max_bound,
+            bound=row.bound,
+            epsilon=Fraction(repr(release.epsilon)),
+            beta=Fraction(repr(release.beta)),
+            groups=len(release.rows),
+        )
+    return max(0, row.estimate - margin), row.estimate + margin
+
+
 def sentence_of(release: GroupedRelease, *, changes: bool = True) -> str:
     """What was published, in words. changes: those of periods are shown, too."""
     by, sure = ", ".join(release.heads), f"{confidence(release.beta)} confidence"

@@ -214,12 +214,12 @@ def _csv(columns: dict[str, list[Any]]) -> str:
     returns = any("\r" in str(value) for values in columns.values() for value in values)
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     writer = csv.writer(text, lineterminator="\n", quoting=quoting)
-    writer.writerow(map(_no_formula, columns))
-    writer.writerows(map(_no_formula, row) for row in zip(*columns.values(), strict=True))
+    writer.writerow(map(no_formula, columns))
+    writer.writerows(map(no_formula, row) for row in zip(*columns.values(), strict=True))
     return text.getvalue()
 
 
-def _no_formula(value: Any) -> Any:
+def no_formula(value: Any) -> Any:
     """The label of an unknown group is from the data: in a spreadsheet it must not compute anything."""
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 

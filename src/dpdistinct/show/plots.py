@@ -13,7 +13,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -25,10 +24,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 import dpdistinct
 from dpdistinct.errors import ParameterError
-from dpdistinct.mechanisms.by_group import margin_of_group
 from dpdistinct.question.group_lists import SHAPES, Every, first_day
 from dpdistinct.question.parameters import Method
 from dpdistinct.show.answers import title_of, words_of
+from dpdistinct.show.group_answers import range_of_noise
 from dpdistinct.show.group_answers import title_of as title_of_groups
 from dpdistinct.wording import NOT_PRIVATE, confidence, group_name, plain, printable
 
@@ -372,26 +371,7 @@ def _are_periods(labels: Sequence[str], every: Every) -> bool:
 
 
 def _mark(release: GroupedRelease, row: GroupRow, name: str) -> Mark:
-    return Mark(_name(name), row.lower_bound, row.estimate, _range_of_noise(release, row))
-
-
-def _range_of_noise(release: GroupedRelease, row: GroupRow) -> tuple[float, float] | None:
-    """The noisy count plus and minus its margin. Groups that are counted alone have another kind of noise."""
-    if release.mechanism == "joint":
-        return None
-    if release.total_lower_bound is None:  # unknown groups: what is shown is above its margin
-        margin = row.estimate - row.lower_bound
-    else:
-        margin = margin_of_group(
-            mechanism=release.mechanism,
-            aim=release.aim,
-            max_bound=release.max_bound,
-            bound=row.bound,
-            epsilon=Fraction(repr(release.epsilon)),
-            beta=Fraction(repr(release.beta)),
-            groups=len(release.rows),
-        )
-    return max(0, row.estimate - margin), row.estimate + margin
+    return Mark(_name(name), row.lower_bound, row.estimate, range_of_noise(release, row))
 
 
 def _about(release: GroupedRelease, marks: Sequence[Mark], *, as_line: bool = False) -> str:

@@ -44,7 +44,7 @@ def report_page(account: Account, entries: Sequence[Entry], subscriptions: Seque
         f"and what it cost in privacy. From a ledger of dpdistinct {dpdistinct.__version__}; times are in "
         "UTC.</p>",
         _tiles(account, len(answered)),
-        _picture(entries),
+        budget_picture(entries),
         "<h2>What is promised</h2>",
         *(f"<p>{_e(text)}</p>" for text in _promise(account, requests)),
         "<h2>Its limits</h2>",
@@ -86,7 +86,7 @@ def _tiles(account: Account, answers: int) -> str:
 # --- the budget over time
 
 
-def _picture(entries: Sequence[Entry]) -> str:
+def budget_picture(entries: Sequence[Entry]) -> str:
     """Budget and spending as two stairs, from the first event to the last."""
     budget, spent = _stairs(entries)
     begin, end = (datetime.fromisoformat(entry.time) for entry in (entries[0], entries[-1]))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import islice
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 KEYS = ("person", "element")
 LARGE_BUFFERS = "arrow_large_buffer_size"  # else 2 GiB of text in a few rows fail the whole table
+# DuckDB computes expressions of the least and the largest value of a column when it plans a query, outside of
+# every TRY: week(day) fails for everybody because of the earliest day there is.
+LOOKS_AT_VALUES = "statistics_propagation"
 # Whether a column without rows has a collation: each one of DuckDB's calls one of these pairs equal.
 COLLATED = "coalesce(any_value({0}), 'a') = 'A' OR coalesce(any_value({0}), 'á') = 'a\u0301'"
 MANY_LABELS = 4000  # DuckDB takes 0.05 s to read as many in a query
@@ -123,7 +127,12 @@ class Relation(LocalSource):
         columns = [[self._tidied(name)[0] for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
         keys = (f"hash({', '.join(side)}) AS {name}" for side, name in zip(columns, KEYS, strict=True))
-        return KeyStream(self._table.filter(complete).project(", ".join(keys)).__arrow_c_stream__)
+        rows = self._table.filter(complete).project(", ".join(keys))
+
+        def schema() -> Any:
+            return _core.stream_schema(rows.limit(0).__arrow_c_stream__())
+
+        return KeyStream(rows.__arrow_c_stream__, schema)
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""
@@ -244,21 +253,25 @@ def load_duckdb() -> Any:
 
 
 @contextmanager
-def connect(machine: Machine, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
+def connect(
+    machine: Machine, *, share: int = 1, ordered: bool = False, tables_on_disk: bool = False
+) -> Iterator[Any]:
     """A DuckDB of our own; what it puts on disk is for nobody else's eyes, and deleted at the end.
 
     share: of the memory, one part in so many. ordered: whether the order of rows means something.
+    tables_on_disk: whether the tables that it makes lie there from the beginning.
     """
     duckdb = load_duckdb()
     if "://" in (machine.temp_directory or ""):
         raise ParameterError("temp_directory must be a folder of this machine, unless Spark reads the table")
     settings = {"threads": str(machine.threads), "preserve_insertion_order": str(ordered).lower()}
-    settings |= {LARGE_BUFFERS: "true"}
+    settings |= {LARGE_BUFFERS: "true", "disabled_optimizers": LOOKS_AT_VALUES}
     if machine.memory_limit is not None:
         settings["memory_limit"] = f"{machine.memory_limit // share}B"
     with tempfile.TemporaryDirectory(prefix="dpdistinct-", dir=machine.temp_directory) as folder:
         try:
-            connection = duckdb.connect(config={**settings, "temp_directory": folder})
+            place = os.path.join(folder, "tables.duckdb") if tables_on_disk else ":memory:"
+            connection = duckdb.connect(place, config={**settings, "temp_directory": folder})
         except duckdb.Error:  # nothing but the settings has been looked at
             raise InputError("DuckDB, which reads the table, does not start here") from None
         with connection:
@@ -278,6 +291,44 @@ def sorted_on_disk(keys: ArrowStream, machine: Machine, *, first_group: int = 0)
         kept = f"QUALIFY {group} = min({group}) OVER (PARTITION BY person)" if first_group else ""
         select = f"SELECT person, element FROM keys {kept} ORDER BY element"
         yield Interruptible(sorter.sql(select), sorter)
+
+
+class Tables:
+    """What rounds.py works with: tables of keys, which need not fit into memory."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def keep(self, name: str, select: str) -> None:
+        self._run(f"CREATE OR REPLACE TABLE {name} AS {select}")
+
+    def drop(self, name: str) -> None:
+        if name == "keys":
+            self._connection.unregister(name)
+        else:
+            self._run(f"DROP TABLE {name}")
+
+    def rows(self, select: str) -> list[tuple[int, ...]]:
+        found: list[tuple[int, ...]] = self._run(select).fetchall()
+        return found
+
+    @contextmanager
+    def parts(self, name: str, columns: str) -> Iterator[Iterable[ArrowStream]]:
+        yield [Interruptible(self._connection.sql(f"SELECT {columns} FROM {name}"), self._connection)]
+
+    def _run(self, sql: str) -> Any:
+        """On another thread, as in Interruptible. A name in braces is that of a table."""
+        plain = re.sub(r"\{(\w+)\}", r"\1", sql)
+        with constant_error(_core.FAILED):
+            return on_a_thread(lambda: self._connection.execute(plain), self._connection.interrupt)
+
+
+@contextmanager
+def tables_on_disk(keys: ArrowStream, machine: Machine) -> Iterator[Tables]:
+    """Tables in a private folder, of which one are these keys."""
+    with connect(machine, share=2, tables_on_disk=True) as connection:  # the other half reads, then solves
+        connection.register("keys", keys)
+        yield Tables(connection)
 
 
 Result = TypeVar("Result")

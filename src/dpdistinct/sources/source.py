@@ -8,7 +8,7 @@ quotes the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +16,7 @@ from typing import Protocol
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import Named
+from dpdistinct.sources.rounds import Rest, rest_of
 from dpdistinct.sources.streams import ArrowStream, KeyStream
 
 
@@ -66,6 +67,12 @@ class Source(Protocol):
         """
         ...
 
+    def rest(
+        self, question: Question, machine: Machine, least: int, progress: Callable[[str], None]
+    ) -> AbstractContextManager[Rest]:
+        """What rounds leave of the table, which need not fit into memory, for all limits from `least` on."""
+        ...
+
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         """The labels of all groups that occur, in a fixed order of all possible ones. Private."""
         ...
@@ -98,6 +105,20 @@ class LocalSource(Named):
         stream = self.key_stream(question, groups, ordered=True)
         with sorted_on_disk(stream, machine, first_group=first) as keys:
             yield [keys]
+
+    @contextmanager
+    def rest(
+        self, question: Question, machine: Machine, least: int, progress: Callable[[str], None]
+    ) -> Iterator[Rest]:
+        from dpdistinct.sources.duck import tables_on_disk
+
+        assert machine.memory_limit is not None  # else the whole table is solved in memory
+        keys = self.key_stream(question, NO_GROUPS, ordered=False)
+        with (
+            tables_on_disk(keys, machine) as tables,
+            rest_of(tables, least, machine.memory_limit // 2, progress) as rest,
+        ):
+            yield rest
 
     def group_labels(self, question: Question) -> list[tuple[str, ...]]:
         raise NotImplementedError("groups that are not listed are found by DuckDB or Spark")

@@ -6,7 +6,7 @@ Everything here is exact, or simulated from exact numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from statistics import median
@@ -24,7 +24,7 @@ from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.graph.reading import contributions_of, curve_of, read_groups
 from dpdistinct.mechanisms.by_group import GroupParameters
-from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler
+from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler, laplace_margin
 from dpdistinct.mechanisms.single import Answer, run_mechanism
 from dpdistinct.question.group_lists import Value
 from dpdistinct.question.machine import Machine
@@ -177,6 +177,58 @@ def least_loss(curve: Curve, epsilon: Fraction, beta: Fraction) -> float:
     k = np.arange(1, people + 2)
     below = -np.expm1(np.minimum(0, math.log(beta) + k * float(epsilon)))  # 1 - beta e^(k epsilon)
     return float(-np.diff(left) @ below)
+
+
+@dataclass(frozen=True)
+class ErrorAt:
+    """NOT private: what the laws say of answers about these data at one epsilon, as shares of the truth.
+
+    limit: the least mean loss that any mechanism can have (docs/proofs/limit.md). loss: the median loss of
+    the lower bound if somebody gave the best limit per person for free. bound: that limit. error: the mean
+    absolute error of the noisy count, at the limit that is best for it.
+    """
+
+    epsilon: float
+    limit: float
+    loss: float
+    bound: int
+    error: float
+
+
+def errors_by_epsilon(found: Exploration, epsilons: Sequence[Number]) -> list[ErrorAt]:
+    """NOT private: from the exact curve of matching and the laws of the noise. Nothing is simulated."""
+    errors = []
+    truth, curve = max(found.elements, 1), found.curves["matching"]
+    bounds = [row.bound for row in found.bounds]
+    lost = {bound: found.elements - curve.at(bound) for bound in bounds}
+    for given in epsilons:
+        checked = check_parameters(
+            epsilon=given, beta=found.beta, method="matching", mechanism="joint", max_bound=None
+        )
+        epsilon, beta = checked.epsilon, checked.beta
+        losses = {
+            bound: lost[bound] + laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta)
+            for bound in bounds
+        }
+        # The noise is symmetric, so the median of the lower bound is the count minus the margin, or 0.
+        best = min(bounds, key=losses.__getitem__)
+        error = min(lost[bound] + mean_noise(bound, epsilon) for bound in bounds)
+        errors.append(
+            ErrorAt(
+                epsilon=float(epsilon),
+                limit=least_loss(curve, epsilon, beta) / truth,
+                loss=min(losses[best], truth) / truth,
+                bound=best,
+                error=error / truth,
+            )
+        )
+    return errors
+
+
+def mean_noise(bound: int, epsilon: Fraction) -> float:
+    """E|X| of the discrete Laplace law with a = exp(-epsilon / bound): 2 a / (1 - a^2)."""
+    scale = float(epsilon / bound)
+    return math.exp(-scale) / -math.expm1(-2 * scale) * 2
 
 
 def telling_bounds(curve: Curve, truth: int) -> list[int]:

@@ -121,6 +121,13 @@ def look_at_names(path: str, encoding: str) -> list[str]:
     return list(names)
 
 
+def look_at_width(path: str, layout: Reading, delimiter: str) -> int:
+    """How many fields the first row of a file without a header has."""
+    return max(
+        (_width(line, delimiter, layout) for line in _first_lines(path, layout.encoding)[:1]), default=0
+    )
+
+
 def _first_lines(path: str, encoding: str) -> list[str]:
     with reading(path):
         start = next(blocks_of(path, encoding), b"")

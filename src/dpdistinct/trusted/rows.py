@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dpdistinct import _core
-from dpdistinct.errors import constant_error
-from dpdistinct.sources.duck import quoted
+from dpdistinct.errors import constant_error, without_context
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
+from dpdistinct.question.reading import Reading
+from dpdistinct.sources.duck import connect, quoted
+from dpdistinct.sources.files import CSV_SUFFIXES, JSON_LINES_SUFFIXES, paths_of
+from dpdistinct.sources.opening import kind_of, open_source, text_files
 from dpdistinct.sources.tidying import WHITE_SPACE
 from dpdistinct.trusted.check_result import Ids
+from dpdistinct.trusted.guesses import look_at_names, look_at_width
 
 EXAMPLES = 3
 PLACEHOLDERS = ("null", "(null)", "na", "n/a", "#n/a", "nan", "none", "nil", "unknown", "undefined", "-", "?")
@@ -151,3 +158,38 @@ def id_of(columns: Sequence[str], *, trim: bool) -> str:
     if trim:
         texts = [f"nullif(trim({text}, '{WHITE_SPACE}'), '')" for text in texts]
     return texts[0] if len(texts) == 1 else f"({' || chr(31) || '.join(texts)})"
+
+
+def first_rows(
+    data: Any, question: Question, reading: Reading, machine: Machine, *, most: int = 20
+) -> dict[str, list[str | None]]:
+    """The first rows of files or of a database, as a count reads them: columns of texts. NOT private."""
+    paths = paths_of(data) or []
+    plain = replace(reading, trim=False, date_format=None)
+    with without_context():
+        suffix = kind_of(paths, plain) if paths else ""
+        if suffix in CSV_SUFFIXES | JSON_LINES_SUFFIXES:
+            files: Any = text_files(paths, suffix, plain, machine)
+            names = list(files.columns)
+            if suffix in JSON_LINES_SUFFIXES:
+                names += [name for name in look_at_names(paths[0], plain.encoding) if name not in names]
+            elif not plain.header and not plain.columns:
+                names = [str(i + 1) for i in range(look_at_width(paths[0], plain, files.delimiter))] + names
+            return _texts(files.values(names), names, machine, most)
+        with open_source(data, Question(table=question.table), plain, machine) as opened:
+            source: Any = opened
+            return _texts(source.values(source.columns), source.columns, machine, most)
+
+
+def _texts(stream: Any, names: Sequence[str], machine: Machine, most: int) -> dict[str, list[str | None]]:
+    """The first values of a stream or a relation."""
+    if not names:
+        return {}
+    texts = ", ".join(f"{quoted(name)}::VARCHAR" for name in names)
+    with connect(machine) as connection, constant_error(_core.FAILED):
+        if hasattr(stream, "limit"):  # a relation of DuckDB
+            rows = stream.limit(most).project(texts).fetchall()
+        else:
+            connection.register("given", stream)
+            rows = connection.execute(f"SELECT {texts} FROM given LIMIT {most}").fetchall()
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}

@@ -29,8 +29,9 @@
 namespace dpdistinct {
 
 std::vector<std::uint32_t> balanced_loads(const Graph& graph, unsigned threads, Interrupt& interrupt,
-                                          std::uint64_t first_trees, std::uint64_t patience) {
-    Start start = first_assignment(graph, interrupt);
+                                          std::uint64_t first_trees, std::uint64_t patience,
+                                          const std::vector<std::uint32_t>& base) {
+    Start start = first_assignment(graph, base, interrupt);
     if (start.load.empty()) return {};
     const auto [least, most] = std::minmax_element(start.load.begin(), start.load.end());
     if (*most - *least < 2) return std::move(start.load);  // even already

@@ -39,8 +39,8 @@ Person least_loaded(const Graph& graph, const std::vector<std::uint32_t>& load, 
 
 }  // namespace
 
-Start first_assignment(const Graph& graph, Interrupt& interrupt) {
-    std::vector<std::uint32_t> load(graph.people, 0);
+Start first_assignment(const Graph& graph, const std::vector<std::uint32_t>& base, Interrupt& interrupt) {
+    std::vector<std::uint32_t> load = base.empty() ? std::vector<std::uint32_t>(graph.people, 0) : base;
     std::vector<Element> order = rare_first(graph, interrupt);
     auto shared = std::find_if(order.begin(), order.end(), [&](Element e) { return graph.degree(e) > 1; });
     for (auto e = order.begin(); e != shared; ++e) {

@@ -16,7 +16,8 @@ struct Start {
     std::vector<Person> owner;        // of each of them
 };
 
-Start first_assignment(const Graph& graph, Interrupt& interrupt);
+// base: as for balanced_loads.
+Start first_assignment(const Graph& graph, const std::vector<std::uint32_t>& base, Interrupt& interrupt);
 
 // The elements come in no order of memory, so what is needed of them is asked for ahead of time.
 // Always inline: a compiler may take a call for useless and leave it out.

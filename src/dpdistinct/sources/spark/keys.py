@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpdistinct.errors import InputError, ParameterError, constant_error
 from dpdistinct.sources.duck import literal
+from dpdistinct.sources.rounds import BYTES_PER_PAIR, Engine
 from dpdistinct.sources.spark.session import PARTITIONS, cancelled_on_failure, functions_of, jvm
 from dpdistinct.sources.streams import ArrowStream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-BYTES_PER_PAIR = 40  # what the exact solution may need on the driver (benchmarks/README.md)
-
 UNSORTED = "Spark could not sort the keys; does the DataFrame work by itself, and has temp_directory room?"
+NO_ROUND = "Spark could not compute a round; does the DataFrame work by itself, and has temp_directory room?"
 UNREADABLE = "the sorted keys could not be read back; was temp_directory emptied meanwhile?"
 NOT_FETCHED = (
     "Spark could not sort the keys or send them; does the DataFrame work by itself, and does the server's "
@@ -49,6 +50,11 @@ class Transfer(Protocol):
         Beyond it there is an error, which tells the number of pairs to an order of magnitude. That is
         not private.
         """
+        ...
+
+    @contextmanager
+    def tables(self, keys: DataFrame) -> Iterator[Engine]:
+        """What rounds.py works with, on the cluster: tables of which one are these keys."""
         ...
 
 
@@ -87,6 +93,11 @@ class ByFiles:
                     rows = self._rows(folder)
                 refuse_too_many(rows, memory_limit)
             yield self._in_any_order(folder)
+
+    @contextmanager
+    def tables(self, keys: DataFrame) -> Iterator[Engine]:
+        with ExitStack() as folders, cancelled_on_failure(self._spark):
+            yield TablesInFiles(keys, self._temp_directory, folders)
 
     def _rows(self, folder: LocalFolder | RemoteFolder) -> int:
         return int(self._spark.read.parquet(folder.url).count())
@@ -136,9 +147,86 @@ class ByConnection:
             refuse_too_many(table.num_rows, memory_limit)
             yield self._one(table)
 
+    @contextmanager
+    def tables(self, keys: DataFrame) -> Iterator[Engine]:
+        with cancelled_on_failure(self._spark):
+            yield TablesOnServer(keys)
+
     def _one(self, table: Any) -> Parts:
         self._step("counting")
         yield table
+
+
+class SparkTables:
+    """Tables of whole numbers as DataFrames. No row passes through Python on the executors."""
+
+    def __init__(self, keys: DataFrame) -> None:
+        self._spark = keys.sparkSession
+        self._frames = {"keys": keys}
+
+    def keep(self, name: str, select: str) -> None:
+        with constant_error(NO_ROUND):
+            self._frames[name] = self._kept(name, self._selected(select))
+
+    def drop(self, name: str) -> None:
+        del self._frames[name]
+
+    def rows(self, select: str) -> list[tuple[int, ...]]:
+        with constant_error(NO_ROUND):
+            return [tuple(row) for row in self._selected(select).collect()]
+
+    def _selected(self, select: str) -> DataFrame:
+        named = {name: self._frames[name] for name in re.findall(r"{(\w+)}", select)}
+        return self._spark.sql(select, args=None, **named)
+
+    def _kept(self, name: str, frame: DataFrame) -> DataFrame:
+        """The same rows, computed now: or the plan would grow from round to round."""
+        raise NotImplementedError
+
+
+class TablesInFiles(SparkTables):
+    """Each lies in a private folder of its own, from which the driver reads what it needs."""
+
+    def __init__(self, keys: DataFrame, temp_directory: str | None, folders: ExitStack) -> None:
+        super().__init__(keys)
+        self._temp_directory = temp_directory
+        self._all_folders = folders
+        self._folders: dict[str, tuple[LocalFolder | RemoteFolder, ExitStack]] = {}
+
+    def drop(self, name: str) -> None:
+        super().drop(name)
+        self._delete(name)
+
+    @contextmanager
+    def parts(self, name: str, columns: str) -> Iterator[Parts]:
+        folder, _ = self._folders[name]
+        with closing(_streams(folder, parquet_files(folder), columns)) as found:
+            yield found
+
+    def _kept(self, name: str, frame: DataFrame) -> DataFrame:
+        own = self._all_folders.enter_context(ExitStack())
+        folder = own.enter_context(private_folder(self._spark, self._temp_directory))
+        write(frame, folder)
+        self._delete(name)
+        self._folders[name] = folder, own
+        return self._spark.read.schema(frame.schema).parquet(folder.url)
+
+    def _delete(self, name: str) -> None:
+        if name in self._folders:
+            _, own = self._folders.pop(name)
+            own.close()
+
+
+class TablesOnServer(SparkTables):
+    """Spark Connect: the executors keep each, and the client reads what it needs."""
+
+    @contextmanager
+    def parts(self, name: str, columns: str) -> Iterator[list[Any]]:
+        with constant_error(NOT_FETCHED):
+            yield [self._frames[name].selectExpr(*columns.split(", ")).toArrow()]
+
+    def _kept(self, name: str, frame: DataFrame) -> DataFrame:
+        return frame.localCheckpoint(eager=True)
 
 
 def refuse_too_many(pairs: int, memory_limit: int) -> None:
@@ -192,7 +280,7 @@ def parquet_files(folder: LocalFolder | RemoteFolder) -> list[str]:
     return names
 
 
-def _streams(folder: LocalFolder | RemoteFolder, names: list[str]) -> Parts:
+def _streams(folder: LocalFolder | RemoteFolder, names: list[str], columns: str = "person, element") -> Parts:
     """An Arrow stream for each file."""
     import duckdb
 
@@ -201,7 +289,7 @@ def _streams(folder: LocalFolder | RemoteFolder, names: list[str]) -> Parts:
             with ExitStack() as part, constant_error(UNREADABLE):
                 path = part.enter_context(folder.fetched(name))
                 source = f"read_parquet({literal(glob.escape(path))})"
-                yield connection.sql(f"SELECT person, element FROM {source}")
+                yield connection.sql(f"SELECT {columns} FROM {source}")
 
 
 class LocalFolder:

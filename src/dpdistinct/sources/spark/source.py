@@ -18,7 +18,8 @@ from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import Named
 from dpdistinct.sources.forms import SPARK, refused, refused_collation
 from dpdistinct.sources.labels import spark_label
-from dpdistinct.sources.source import Groups
+from dpdistinct.sources.rounds import Rest, rest_of
+from dpdistinct.sources.source import NO_GROUPS, Groups
 from dpdistinct.sources.spark.keys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
 from dpdistinct.sources.spark.session import functions_of, is_connect, quiet
 from dpdistinct.sources.streams import ArrowStream
@@ -83,6 +84,17 @@ class SparkSource(Named):
         keys = self._keys(question, groups)
         with self._quietly(), self._transfer.sorted(keys) as found, closing(found) as parts:
             yield parts
+
+    @contextmanager
+    def rest(self, question: Question, machine: Machine, least: int, progress: Progress) -> Iterator[Rest]:
+        keys = self._keys(question, NO_GROUPS)
+        memory = machine.memory_limit or DEFAULT_MEMORY_LIMIT
+        with (
+            self._quietly(),
+            self._transfer.tables(keys) as tables,
+            rest_of(tables, least, memory, progress) as rest,
+        ):
+            yield rest
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:

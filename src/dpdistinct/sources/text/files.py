@@ -9,8 +9,8 @@ program that quotes what has to be quoted.
     quotes       a field that begins with one ends with one, and two in it stand for one; unless there are
                  none, as the caller says
     whitespace   as a delimiter: runs of spaces and tabs, also before the first field and after the last
-    marks        byte order marks at the beginning of a row do not count, unless there is a header: there the
-                 one of the file stands before it
+    marks        byte order marks at the beginning of a row do not count, unless there is a header, and the
+                 one of the file stands before it, or whitespace is the delimiter
     NULL         an empty field without quotes, a field that a short row lacks; null or a missing name in JSON
     text         what is not UTF-8 counts as \xNN, byte by byte
     left out     an empty line, a row that begins with the comment prefix, a row above 16 MiB, a row whose
