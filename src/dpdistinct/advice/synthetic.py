@@ -32,7 +32,7 @@ def made_up_table(*, people: int, elements: int, tail: float = TAIL) -> Contribu
     hold few elements and a few hold very many. Some elements are known to many people; unless there are fewer
     elements than people, nearly half are known to one person alone.
     """
-    return Contributions.from_pairs(*_made_up_rows(people, elements))
+    return Contributions.from_pairs(*_made_up_rows(people, elements, tail))
 
 
 def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -> GroupedCurve:
@@ -42,7 +42,7 @@ def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -
     from dpdistinct.sources.duck import Relation
 
     groups = parameters.groups or 1
-    holders, held = _made_up_rows(people, elements)
+    holders, held = _made_up_rows(people, elements, TAIL)
     # A row lies in the group of its element, but one in five lies anywhere.
     made_up = np.random.default_rng(SEED)
     share = np.cumsum(1 / np.arange(1, groups + 1) ** 0.8)
@@ -58,7 +58,7 @@ def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -
     return grouped_greedy_curve(table, parameters.bounds)
 
 
-def _made_up_rows(people: int, elements: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _made_up_rows(people: int, elements: int, tail: float) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Who holds what, row by row."""
     made_up = np.random.default_rng(SEED)
     drawn = made_up.pareto(tail, people) if math.isfinite(tail) else 0
