@@ -101,8 +101,7 @@ def count(
         from dpdistinct.show.pivot import pivot_places  # only here: it needs Rich
 
         pivot_places(pivot, question.group_by, question.periods)
-    if len(question.element) > 1 and not question.counts_people and not as_json:
-        say(f"dpdistinct: {PAIRS}", err=True)
+    _tell_of_pairs(question, as_json)
     asked = (data, question, Reading.of(options), Machine.of(options), payment)
     if dry_run:
         return _print_bill(foresee(*asked), payment, as_json)
@@ -110,6 +109,11 @@ def count(
         answered = ask(*asked, progress=progress)
     _print(answered, payment, pivot, as_json)
     write_outputs(_wide(answered.release, pivot), output)
+
+
+def _tell_of_pairs(question: Question, as_json: bool) -> None:
+    if len(question.element) > 1 and not question.counts_people and not as_json:
+        say(f"dpdistinct: {PAIRS}", err=True)
 
 
 def _print_bill(foreseen: Foreseen, payment: Payment, as_json: bool) -> None:
