@@ -127,7 +127,12 @@ class Relation(LocalSource):
         columns = [[self._tidied(name)[0] for name in side] for side in sides]
         complete = " AND ".join(f"{name} IS NOT NULL" for side in columns for name in side)
         keys = (f"hash({', '.join(side)}) AS {name}" for side, name in zip(columns, KEYS, strict=True))
-        return KeyStream(self._table.filter(complete).project(", ".join(keys)).__arrow_c_stream__)
+        rows = self._table.filter(complete).project(", ".join(keys))
+
+        def schema() -> Any:
+            return _core.stream_schema(rows.limit(0).__arrow_c_stream__())
+
+        return KeyStream(rows.__arrow_c_stream__, schema)
 
     def values(self, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
         """These columns as they are: private."""
