@@ -30,6 +30,12 @@ ELSEWHERE = [
 ]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"<code[ >].*?</code>", re.DOTALL)
+# A block that is no code of a language is a formula; what lies between these parts is text.
+FORMULA = re.compile(
+    r'<div class="(?:language-text )?highlight"><pre><span></span><code>(.*?)\n?</code></pre></div>',
+    re.DOTALL,
+)
+KEPT = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]*>)", re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--\w[\w-]*(?![^<]*>)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
@@ -55,8 +61,31 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """An option is never broken at its hyphens, neither in a table nor in a command."""
+    """An option is never broken at its hyphens, neither in a table nor in a command; proofs have formulas."""
+    if page.file.src_uri.startswith("proofs/"):
+        html = typeset(html)
     return CODE.sub(lambda code: OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
+
+
+def typeset(html: str) -> str:
+    """Formulas of plain text with raised and lowered parts: e^(-x), w_i. Code and tags stay as they are.
+
+    >>> typeset("<p>a^(k+1) &lt; w_i, but <code>a_b</code></p>")
+    '<p>a<sup>k+1</sup> &lt; w<sub>i</sub>, but <code>a_b</code></p>'
+    """
+    html = FORMULA.sub(r'<div class="formula">\1</div>', html)
+    parts = KEPT.split(html)
+    return "".join(part if i % 2 else _raised(part) for i, part in enumerate(parts))
+
+
+def _raised(text: str) -> str:
+    """Lowered parts first: they stand in raised ones, too."""
+    text = re.sub(
+        r"(?<!\w)([A-Za-zα-ωΣΠ])_(?:\{([^{}]*)\}|\(([^()]*)\)|(\w{1,3})(?!\w))", r"\1<sub>\2\3\4</sub>", text
+    )
+    raised = r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|(\|[^|]*\||[−-]?\w+))"
+    once = re.sub(raised, r"<sup>\1\2\3</sup>", text)
+    return re.sub(raised, r"<sup>\1\2\3</sup>", once)  # a raised part may have one of its own
 
 
 def translated(text: str, here: str, files: Files) -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -1000,3 +1001,22 @@ def test_several_queries_have_files_of_their_own(run: Run) -> None:
     assert Path("out-1.csv").read_text().splitlines()[0] == "sites"
     assert Path("out-2.csv").exists()
     assert not Path("out.csv").exists()
+
+
+def completed(folder: Path, words: str) -> list[str]:
+    """What the shell offers for the next word."""
+    count = len(shlex.split(words)) - (not words.endswith(" "))
+    environment = {"COMP_WORDS": words, "COMP_CWORD": str(count), "_DPDISTINCT_COMPLETE": "complete_bash"}
+    program = [sys.executable, "-c", "from dpdistinct.cli.main import app; app(prog_name='dpdistinct')"]
+    result = subprocess.run(program, env=os.environ | environment, cwd=folder, capture_output=True, text=True)
+    assert result.stderr == ""
+    return result.stdout.split()
+
+
+def test_the_shell_completes_columns_and_data_sets(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("user_id;url;country\n1;s3cr3t;DE\n")
+    Ledger(tmp_path / "budget.db").create("visits", budget=1)
+    assert completed(tmp_path, "dpdistinct count visits.csv --person ") == ["user_id", "url", "country"]
+    assert completed(tmp_path, "dpdistinct count visits.csv --person user_id --group-by c") == ["country"]
+    assert completed(tmp_path, "dpdistinct count none.csv --person ") == []
+    assert completed(tmp_path, "dpdistinct count --ledger budget.db --dataset ") == ["visits"]

@@ -72,3 +72,13 @@ def test_a_notebook_runs_and_shows_the_outputs_of_a_run(path: Path) -> None:
     ]
     assert kinds[0] == kinds[1], "run: python docs/run_notebooks.py"
     assert os.path.getsize(path) < 100_000
+
+
+def test_formulas_of_proofs_have_raised_and_lowered_parts(site: Path) -> None:
+    page = (site / "proofs" / "changes.html").read_text()
+    assert '<div class="formula">' in page
+    assert "a<sup>k+1</sup>" in page
+    assert "R<sub>i</sub>" in page
+    for proof in (site / "proofs").glob("*.html"):
+        text = re.sub(r"<pre.*?</pre>|<code.*?</code>|<[^>]*>", "", proof.read_text(), flags=re.DOTALL)
+        assert not re.search(r"\^[\w({|−-]", text), proof.name

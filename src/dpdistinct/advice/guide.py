@@ -7,6 +7,7 @@ reasons, and what others have chosen, are in docs/choosing-epsilon.md.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -16,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dpdistinct.advice.plan import SubscriptionPlan, plan_subscription
-from dpdistinct.advice.synthetic import made_up_table, scale_for
+from dpdistinct.advice.synthetic import EVEN, TAIL, UNEVEN, made_up_table, scale_for
 from dpdistinct.answers.drawing import release_curve
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import matching_curve
@@ -52,6 +53,8 @@ class Example:
 
     epsilon: float  # of one answer
     share: float  # of the true count, that the lower bound reaches
+    least: float  # the same share if a few people hold most of it
+    most: float  # and if all hold about as much
     lower_bound: int
     odds: float  # after all answers of a year
     proposed: bool
@@ -202,19 +205,24 @@ def commands_for(epsilon: Decimal, budget: Decimal, releases: int) -> tuple[str,
 
 
 def examples_of(epsilon: Decimal, releases: int, people: int, elements: int) -> tuple[Example, ...]:
-    """Real releases of a made-up table, whose truth may be shown."""
-    table = made_up_table(people=people, elements=elements)
-    curve, examples = matching_curve(table), []
+    """Real releases of made-up tables, whose truth may be shown."""
+    tables = [made_up_table(people=people, elements=elements, tail=tail) for tail in (TAIL, UNEVEN, EVEN)]
+    curves, examples = list(map(matching_curve, tables)), []
     for factor in FACTORS:
         shown_epsilon = Fraction(epsilon) * factor
         parameters = check_parameters(
             epsilon=shown_epsilon, beta=BETA, method="matching", mechanism="joint", max_bound=None
         )
-        middle = median(release_curve(curve, parameters).lower_bound for _ in range(DRAWN))
+        middle, *ends = (
+            median(release_curve(curve, parameters).lower_bound for _ in range(DRAWN)) for curve in curves
+        )
+        shares = sorted(end / elements for end in (middle, *ends))
         examples.append(
             Example(
                 epsilon=float(shown_epsilon),
-                share=middle / table.elements,
+                share=middle / elements,
+                least=shares[0],
+                most=shares[-1],
                 lower_bound=int(middle),
                 odds=surest(float(shown_epsilon * releases)),
                 proposed=factor == 1,
@@ -230,15 +238,38 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_number(name: str, value: Any) -> int:
-    """A whole number of at least 1; text such as 10,000 is one, and for releases a word such as monthly."""
+    """A whole number of at least 1; text such as 10,000, 20.000 or 5k is one, too.
+
+    For releases a word such as monthly is one.
+    """
     message = f"{name} must be a whole number from 1 to {MOST[name]:,}, got {shown(value)}"
     if name == "releases":
         message += f"; or {', '.join(OFTEN)}"
         value = OFTEN.get(value, value) if isinstance(value, str) else value
     try:
-        number = int(value.replace(",", "")) if isinstance(value, str) else index(value)
+        number = _typed(value) if isinstance(value, str) else index(value)
     except (TypeError, ValueError):
         raise ParameterError(message) from None
     if isinstance(value, bool) or not 1 <= number <= MOST[name]:
         raise ParameterError(message)
     return number
+
+
+WHOLE = re.compile(r"\d+|\d{1,3}([.,' _]?)\d{3}(?:\1\d{3})*")  # 20000, 20,000, 20.000, 20 000, 20'000
+SHORT = re.compile(r"(\d{1,6})(?:[.,](\d{1,3}))? ?(k|m|thousand|million)")
+TIMES = {"k": 3, "thousand": 3, "m": 6, "million": 6}  # zeros
+
+
+def _typed(text: str) -> int:
+    """The number that people mean by 20.000 or 5k; there are no parts of a person.
+
+    >>> [_typed(text) for text in ("20.000", "5k", "1.5 million", "20 000")]
+    [20000, 5000, 1500000, 20000]
+    """
+    text = text.strip().lower()
+    if short := SHORT.fullmatch(text):
+        whole, part, times = short.groups(default="")
+        return int(whole + part.ljust(TIMES[times], "0"))
+    if not WHOLE.fullmatch(text):
+        raise ValueError("no number")
+    return int(re.sub(r"\D", "", text))

@@ -16,6 +16,7 @@ from dpdistinct.question.question import Question
 
 SEED = 7  # of the made-up table alone; no noise is ever seeded
 TAIL = 1.2  # of the Pareto law of how much a person holds: smaller is more uneven
+UNEVEN, EVEN = 0.7, math.inf  # a few hold most, as authors do of files; all hold as much, as in top lists
 LARGEST = 500_000  # people or elements; a larger table takes longer and is no harder
 
 
@@ -24,13 +25,14 @@ def scale_for(*, people: int, elements: int) -> int:
     return math.ceil(max(people, elements) / LARGEST)
 
 
-def made_up_table(*, people: int, elements: int) -> Contributions:
+def made_up_table(*, people: int, elements: int, tail: float = TAIL) -> Contributions:
     """Who holds what: so many people and elements, the same table every time.
 
-    Most people hold few elements and a few hold very many. Some elements are known to many people;
-    unless there are fewer elements than people, nearly half are known to one person alone.
+    tail: of the law of how much a person holds; infinite if all hold about as much. By default most people
+    hold few elements and a few hold very many. Some elements are known to many people; unless there are fewer
+    elements than people, nearly half are known to one person alone.
     """
-    return Contributions.from_pairs(*_made_up_rows(people, elements))
+    return Contributions.from_pairs(*_made_up_rows(people, elements, tail))
 
 
 def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -> GroupedCurve:
@@ -40,7 +42,7 @@ def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -
     from dpdistinct.sources.duck import Relation
 
     groups = parameters.groups or 1
-    holders, held = _made_up_rows(people, elements)
+    holders, held = _made_up_rows(people, elements, TAIL)
     # A row lies in the group of its element, but one in five lies anywhere.
     made_up = np.random.default_rng(SEED)
     share = np.cumsum(1 / np.arange(1, groups + 1) ** 0.8)
@@ -56,10 +58,11 @@ def made_up_groups(*, people: int, elements: int, parameters: GroupParameters) -
     return grouped_greedy_curve(table, parameters.bounds)
 
 
-def _made_up_rows(people: int, elements: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _made_up_rows(people: int, elements: int, tail: float) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Who holds what, row by row."""
     made_up = np.random.default_rng(SEED)
-    reach = np.cumsum(1 + made_up.pareto(TAIL, people))  # where one person's part ends on a long line
+    drawn = made_up.pareto(tail, people) if math.isfinite(tail) else 0
+    reach = np.cumsum(np.ones(people) + drawn)  # where one person's part ends on a long line
 
     def somebody(times: int) -> NDArray[np.intp]:
         return np.asarray(np.searchsorted(reach, made_up.random(times) * reach[-1]))

@@ -63,6 +63,9 @@ PivotColumns = Annotated[
         help="A count by two columns as a wide table of lower bounds: month,country.",
     ),
 ]
+PAIRS = (
+    "several --element are counted together, as pairs; for a count of each write a plan (dpdistinct release)"
+)
 NEED_GROUP_BY = "--groups, --groups-file, --every, --delta and --one-group-per-person need --group-by COLUMN"
 
 
@@ -98,6 +101,8 @@ def count(
         from dpdistinct.show.pivot import pivot_places  # only here: it needs Rich
 
         pivot_places(pivot, question.group_by, question.periods)
+    if len(question.element) > 1 and not question.counts_people and not as_json:
+        say(f"dpdistinct: {PAIRS}", err=True)
     asked = (data, question, Reading.of(options), Machine.of(options), payment)
     if dry_run:
         return _print_bill(foresee(*asked), payment, as_json)

@@ -104,7 +104,7 @@ def _parameter(name: str, default: Any, option: Option, optional: bool) -> inspe
         help=option.help,
         metavar=option.metavar,
         envvar=option.environment,
-        autocompletion=(lambda: list(option.choices)) if option.choices else None,
+        autocompletion=_completion(name, option),
     )
     return inspect.Parameter(
         name,
@@ -112,6 +112,17 @@ def _parameter(name: str, default: Any, option: Option, optional: bool) -> inspe
         default=inspect.Parameter.empty if required else default,
         annotation=Annotated[typed, information],
     )
+
+
+def _completion(name: str, option: Option) -> Callable[..., list[str]] | None:
+    """What the shell offers for the value: a closed list, columns of the data, data sets of the ledger."""
+    from dpdistinct.cli import completion
+
+    if option.choices:
+        return lambda: list(option.choices)
+    if option.metavar == "COLUMN":
+        return completion.columns
+    return completion.datasets if name == "dataset" else None
 
 
 def _epilog(commands: Sequence[str]) -> str:

@@ -34,8 +34,7 @@ def words_of(release: Release) -> Words:
     """The words of a single count."""
     if release.upper_bound is not None:
         return _of_people(release)
-    sure, unit = confidence(release.beta), "element" if release.element is None else "value"
-    of = "" if release.element is None else f" of {release.element}"
+    sure, (unit, of) = confidence(release.beta), _unit(release)
     counted = f"distinct {_several(unit, release.lower_bound)}{of}"
     if release.lower_bound == 0:
         why = (
@@ -60,6 +59,15 @@ def words_of(release: Release) -> Words:
         behind=behind,
         price=_price(release),
     )
+
+
+def _unit(release: Release) -> tuple[str, str]:
+    """What is counted, and of which columns: values of one, pairs of two that count together."""
+    if release.element is None:
+        return "element", ""
+    names = release.element.split(", ")
+    unit = {1: "value", 2: "pair"}.get(len(names), "combination")
+    return unit, f" of {', '.join(names[:-1])}{' and ' if len(names) > 1 else ''}{names[-1]}"
 
 
 def _of_people(release: Release) -> Words:
@@ -98,10 +106,10 @@ def _several(thing: str, number: int) -> str:
 
 def title_of(release: Release) -> str:
     """What was counted, as a title."""
-    of = "" if release.element is None else f" of {release.element}"
     if release.upper_bound is not None:
         return f"People{'' if release.element is None else f' ({release.element})'}"
-    return f"Distinct values{of}" if of else "Distinct elements"
+    unit, of = _unit(release)
+    return f"Distinct {unit}s{of}"
 
 
 def told_of(release: Release) -> Told:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpdistinct.advice.plan import SubscriptionPlan
 
 WIDTH = 78
-BAR = 24  # characters
+BAR = 20  # characters
 ENOUGH = 0.5  # a lower bound below this share of the truth tells little
 
 PEOPLE_STAY = "Answers of other years about the same people add to it."
@@ -41,7 +41,7 @@ def html_of(guide: Guide) -> str:
     before = headline(guide), policy(guide), odds(guide), made_up(guide)
     after = (repetition(guide),) if guide.releases > 1 else ()
     commands = html.escape("\n".join(map(over_lines, guide.commands)))
-    titles = "<th>epsilon</th><th colspan=2>lower bound, of the truth</th><th>50% becomes, in a year</th>"
+    titles = "<th>epsilon</th><th colspan=3>lower bound, of the truth</th><th>50% becomes, in a year</th>"
     to_subscribe = ""
     if guide.subscription is not None:
         lines = html.escape("\n".join(map(over_lines, guide.subscription_commands)))
@@ -64,6 +64,7 @@ def _html_row(row: Example) -> str:
         plain_number(row.epsilon),
         f'<div style="width:16em;background:#8884">{bar}</div>',
         f"{row.share:.0%}",
+        _range(row),
         percent(row.odds),
     )
     return f'<tr style="font-weight:{weight}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
@@ -75,13 +76,14 @@ def told_of(guide: Guide) -> Told:
         (
             f"{plain_number(row.epsilon)}{' (proposed)' if row.proposed else ''}",
             f"{row.share:.0%}",
+            _range(row),
             percent(row.odds),
         )
         for row in guide.examples
     ]
     parts: list[str | Rows] = [headline(guide), policy(guide), odds(guide), made_up(guide)]
     parts += [
-        Rows(("epsilon", "lower bound, of the truth", "50% becomes, in a year"), rows),
+        Rows(("epsilon", "lower bound, of the truth", "between", "50% becomes, in a year"), rows),
         caution(guide),
         COPY,
     ]
@@ -132,7 +134,8 @@ def caution(guide: Guide) -> str:
     """What the picture does not tell, and what can be done where the proposal gives too little."""
     text = (
         "Each bar is the median of several answers; each answer is at most the truth with 95% confidence. "
-        "A table does worse if a few people hold most of its things, and better if all hold about as many."
+        "The first of the two numbers in brackets is for a table of which a few people hold most things, the "
+        "second for one of which all hold about as many."
     )
     proposed = next(row for row in guide.examples if row.proposed)
     if proposed.share >= ENOUGH:
@@ -174,14 +177,19 @@ def plain_number(number: float | Decimal) -> str:
 
 
 def _heading() -> str:
-    return f"  {'epsilon':<11}{'lower bound, of the truth':<{BAR + 14}}50% becomes, in a year"
+    return f"  {'epsilon':<11}{'lower bound, of the truth':<{BAR + 20}}50% becomes, in a year"
 
 
 def _line(row: Example) -> str:
     full = round(BAR * min(row.share, 1))
     bar = "█" * full + "░" * (BAR - full)
     mark = "  <- proposed" if row.proposed else ""
-    return f"  {plain_number(row.epsilon):<11}{bar} {row.share:>5.0%}        {percent(row.odds)}{mark}"
+    share = f"{row.share:>5.0%} {_range(row)}"
+    return f"  {plain_number(row.epsilon):<11}{bar}{share:<20}{percent(row.odds)}{mark}"
+
+
+def _range(row: Example) -> str:
+    return f"({row.least:.0%} to {row.most:.0%})"
 
 
 def _filled(text: str) -> str:

@@ -127,7 +127,7 @@ class Shown(ABC):
     def plot(self, path: Path | None = None) -> Picture:
         """A Matplotlib figure, which a notebook shows; also written, as .png, .svg or .pdf.
 
-        Needs Matplotlib (pip install '.[plot]' in the clone).
+        Needs Matplotlib (pip install -e '.[plot]' in the clone).
         """
         check_picture(path)
         return _saved(self._picture(), path)
@@ -185,7 +185,7 @@ def _check_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("plots need Matplotlib: pip install '.[plot]' in the clone") from None
+        raise InputError("plots need Matplotlib: pip install -e '.[plot]' in the clone") from None
 
 
 def write_output(thing: Shown, path: Path) -> None:

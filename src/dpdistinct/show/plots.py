@@ -1,7 +1,7 @@
 """Every picture, in one design: a title in words, what is drawn, the unit, and where it comes from.
 
 Nothing here is a legend: what a mark means stands below the title, and names and numbers stand beside the
-marks. This module needs Matplotlib (pip install '.[plot]' in the clone), and no state of it is changed.
+marks. This module needs Matplotlib (pip install -e '.[plot]' in the clone), and no state of it is changed.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def postgresql(url: str, question: Question, *, by_duckdb: bool) -> Iterator[Pos
         import adbc_driver_postgresql.dbapi as dbapi
     except ImportError:
         raise InputError(
-            "reading from PostgreSQL needs its driver: pip install '.[postgresql]' in the clone"
+            "reading from PostgreSQL needs its driver: pip install -e '.[postgresql]' in the clone"
         ) from None
     with constant_error("the database refused: check the URL, the rights and the query"):
         # A connection for each query: on one whose result was not read to its end, the next query can hang.

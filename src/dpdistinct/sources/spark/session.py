@@ -187,7 +187,7 @@ def _session() -> SparkSession:
         with warnings.catch_warnings(action="ignore"):
             from pyspark.sql import SparkSession
     except ImportError:
-        raise InputError("engine spark needs PySpark: pip install '.[spark]' in the clone") from None
+        raise InputError("engine spark needs PySpark: pip install -e '.[spark]' in the clone") from None
     builder = SparkSession.builder.appName("dpdistinct").config("spark.ui.showConsoleProgress", "false")
     with (
         constant_error("Spark did not start; does the command `pyspark` work, with Java 17 or newer?"),
