@@ -277,6 +277,8 @@ def test_a_database_and_its_tables(folder: Path) -> None:
 def test_the_proof_of_a_query_is_a_tree_and_one_that_mixes_people_is_refused(page: Browser) -> None:
     good = READ | {"person": "Kunde", "element": "Seite", "sql": 'SELECT DISTINCT "Kunde", "Seite" FROM data'}
     assert 'class="tree"' in page.get(f"/question?{urlencode(good)}").text
+    bill = page.follow(page.get(f"/release?{urlencode(good | {'dataset': 'besuche'})}"))
+    assert 'class="tree"' in bill.text
     bad = good | {"sql": 'SELECT "Kunde", count(*) OVER () AS "Seite" FROM data'}
     shown = page.get(f"/privacy?{urlencode(bad)}")
     assert shown.status == 400

@@ -265,6 +265,7 @@ async def bill(request: Request, server: Server) -> Response:
         return _see(asked.link("release", id=screens.new_id()))
 
     def made() -> Response:
+        from dpdistinct.app.schema import proof_of
         from dpdistinct.asking import foresee, parameters_of
         from dpdistinct.question.machine import Machine
 
@@ -272,7 +273,9 @@ async def bill(request: Request, server: Server) -> Response:
         path = place.folder.file(asked.one("file"))
         neighbours = parameters_of(question).neighbours
         foreseen = foresee(path, question, asked.reading(), Machine(), payment)
-        return _page(screens.release_screen(place, asked, foreseen, question, neighbours, payment.dataset))
+        proof = proof_of(asked, place.folder) if question.sql else None
+        numbers = foreseen, question, neighbours
+        return _page(screens.release_screen(place, asked, *numbers, payment.dataset, proof))
 
     return await run_in_threadpool(made)
 
