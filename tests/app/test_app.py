@@ -411,3 +411,10 @@ def test_a_worker_whose_server_has_gone_stops(folder: Path) -> None:
     assert done.returncode == 130
     assert '"answer"' not in done.stdout
     assert done.stderr == ""
+
+
+def test_the_first_screen_waits_for_no_library_that_it_does_not_need() -> None:
+    heavy = "numpy", "duckdb", "opendp", "matplotlib", "rich", "sqlite3"
+    code = f"import sys, dpdistinct.app.server; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -44,7 +44,6 @@ from dpdistinct.question.group_lists import Every, GroupList
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import ENCODINGS, Format
 from dpdistinct.show.answers import words_of
-from dpdistinct.show.group_answers import range_of_noise
 from dpdistinct.wording import confidence, epsilon_warning, group_name, odds, surest
 
 EPSILONS = (
@@ -784,6 +783,8 @@ MOST_BARS = 400
 
 
 def _grouped(release: GroupedRelease) -> Html:
+    from dpdistinct.show.group_answers import range_of_noise  # needs NumPy
+
     rows = [
         charts.Row(group_name(row.group), row.lower_bound, row.estimate, range_of_noise(release, row))
         for row in release.rows[:MOST_BARS]
