@@ -74,10 +74,12 @@ _numbers = itertools.count()
 
 
 @contextmanager
-def lent(machine: Machine, *, share: int = 1, ordered: bool = False) -> Iterator[Any]:
+def lent(
+    machine: Machine, *, share: int = 1, ordered: bool = False, tables_on_disk: bool = False
+) -> Iterator[Any]:
     """In the place of `duck.connect`: a new connection to an empty catalog of a database that is there.
 
-    To start a database takes ten times as long as to read a small table.
+    To start a database takes ten times as long as to read a small table. Small tables need no disk.
     """
     kind = (machine, share, ordered)
     if kind not in _started:

@@ -111,7 +111,8 @@ def overshoots(curve: Curve, truth: int, law: Parameters, margins: list[int]) ->
     """P(lower bound > truth) for each margin, exact, of the worst grid."""
     worst = np.zeros(len(margins))
     for offset in range(OFFSETS):
-        counted = joint_counted(law.aim, joint_grid(law.max_bound or MAX_BOUND, offset))
+        grid = joint_grid(law.max_bound or MAX_BOUND, offset, law.min_bound)
+        counted = joint_counted(law.aim, grid)
         total = np.zeros(len(margins))
         for branch, bound in zip(branches(curve, law, Branch, offset), counted, strict=True):
             assert branch.hidden is not None

@@ -76,7 +76,7 @@ SPELLINGS: dict[str, dict[str, Any]] = {
     "the default bound": {"max_bound": 2**31},
     "the default aim": {"aim": "lower_bound"},
     "the default method": {"method": "matching"},
-    "other means": {"threads": 1, "memory_limit": "1GB"},
+    "other means": {"threads": 1, "memory_limit": "1GB", "min_bound": 1},
     "a folder for temporary files": {"temp_directory": "."},
     "the path of a ledger": {"ledger": "budget.db"},
     "a list of one file": {"data": ["visits.csv"]},

@@ -11,6 +11,7 @@ from asked import count_distinct
 from dpdistinct import Contributions, ParameterError
 from dpdistinct.errors import shown
 from dpdistinct.question.parameters import MECHANISM_NAMES, check_parameters
+from dpdistinct.question.question import Question
 
 GOOD: dict[str, Any] = {
     "epsilon": 1,
@@ -35,6 +36,7 @@ BAD = [
     ],
     *[("beta", x) for x in (0, 0.5, 1, -0.1, float("nan"), "few", None, 1e-30)],
     *[("max_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
+    *[("min_bound", x) for x in (0, -3, 2**31 + 1, 1.5, "ten", True)],
     *[("method", x) for x in ("flow", None, "Matching")],
     *[("mechanism", x) for x in ("laplace", "", 0, False, "Joint")],
     *[("aim", x) for x in ("bias", None, True)],
@@ -46,6 +48,25 @@ def test_an_aim_needs_the_mechanism_that_has_it() -> None:
     assert check_parameters(**GOOD, aim="estimate").aim == "estimate"
     with pytest.raises(ParameterError, match='aim "estimate" needs mechanism "joint"'):
         check_parameters(**(GOOD | {"mechanism": "sharp", "aim": "estimate"}))
+
+
+def test_the_smallest_bound_is_at_most_the_largest_and_one_unless_it_is_said() -> None:
+    assert check_parameters(**GOOD).min_bound == 1
+    assert check_parameters(**GOOD, min_bound=np.int32(7)).min_bound == 7
+    assert check_parameters(**(GOOD | {"max_bound": 7}), min_bound=7).min_bound == 7
+    assert check_parameters(**(GOOD | {"mechanism": "shifted_inverse"}), min_bound=7).min_bound == 7
+    assert check_parameters(**(GOOD | {"mechanism": "fixed", "max_bound": 9})).min_bound == 9
+    assert check_parameters(**(GOOD | {"mechanism": "paper"}), min_bound=100).min_bound == 100
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"max_bound": 6, "min_bound": 7}, "min_bound must be at most max_bound, which is 6, got 7"),
+        ({"mechanism": "paper", "min_bound": 101}, "min_bound must be at most max_bound, which is 100"),
+        ({"mechanism": "fixed", "max_bound": 9, "min_bound": 7}, "min_bound does not apply to mechanism"),
+    ]
+    for changes, message in refused:
+        with pytest.raises(ParameterError, match=message):
+            check_parameters(**(GOOD | changes))
+    with pytest.raises(ParameterError, match="min_bound does not apply to counts by group"):
+        Question(person="a", element="b", group_by="c", groups=["d"], min_bound=2)
 
 
 def test_tent_takes_the_exact_curve_alone_and_has_no_estimate() -> None:

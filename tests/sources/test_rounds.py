@@ -1,4 +1,4 @@
-"""Rounds give the curve of the whole table, at every bound from the smallest on, whatever engine runs them."""
+"""Rounds give the curve of the whole table, at every bound from the smallest on, on every engine."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 import dpdistinct
 import naive
 from asked import count_distinct
-from dpdistinct import Contributions, Curve, InputError, _core, matching_curve
+from dpdistinct import Curve, InputError, _core, matching_curve
+from dpdistinct.asking import ask
 from dpdistinct.graph.rounds import curve_of_rest
 from dpdistinct.question.machine import Machine
+from dpdistinct.question.question import Question
 from dpdistinct.sources import rounds
 from dpdistinct.sources.duck import tables_on_disk
 from dpdistinct.sources.rounds import rest_of
 from keyed import batch_of, contributions_of, rows_of
-from shapes import chain, random_rows, skewed
-from strategies import Row, tables
+from shapes import random_rows
+from strategies import Row
 
 PLENTY = 10**9
-TOKENS = Path("/work/shared/data")
+SIDES = {"person": "person", "element": "element"}
 
 
 def silent(step: str) -> None:
@@ -91,9 +95,9 @@ def by_sqlite(rows: Iterable[Row], least: int) -> Curve:
 
 def by_duckdb(rows: list[Row], least: int) -> Curve:
     machine = Machine(memory_limit="300MB", threads=1)
-    with tables_on_disk(pa.Table.from_batches([batch_of(rows)]), machine) as tables:
-        with rest_of(tables, least, PLENTY, silent) as rest:
-            return curve_of_rest(rest, threads=1)
+    keys = pa.Table.from_batches([batch_of(rows)])
+    with tables_on_disk(keys, machine) as engine, rest_of(engine, least, PLENTY, silent) as rest:
+        return curve_of_rest(rest, threads=1)
 
 
 def check_every_table(people: int, elements: int) -> None:
@@ -158,3 +162,184 @@ def test_random_tables_by_duckdb() -> None:
 @pytest.mark.usefixtures("to_the_end")
 def test_a_thousand_random_tables_by_duckdb() -> None:
     check_random(1000, by_duckdb)
+
+
+# The solver, with base loads.
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_base_loads_are_elements_that_nobody_else_holds(data: st.DataObject) -> None:
+    rows = list(random_rows(np.random.default_rng(data.draw(st.integers(0, 10**6))), 8, 12, 30, skew=0.5))
+    graph = contributions_of(rows)._graph
+    people = sorted({person for person, _ in rows})
+    loads = st.sampled_from([0, 0, 1, 2, 3, 5, 8, 40, 300])
+    bases = {person: data.draw(loads) for person in people}
+    own = [(person, 10**6 + 1000 * i + k) for i, person in enumerate(people) for k in range(bases[person])]
+    for kind in (pa.int64(), pa.uint64()):
+        given_bases = _core.BaseLoads(graph)
+        listed = [(person, base) for person, base in bases.items() if base]
+        given_bases.add(table_of_bases(listed, kind).__arrow_c_stream__())
+        found = Curve.of_loads(*given_bases.balanced_loads(1))
+        assert whole(found) == whole(matching_curve(contributions_of(rows + own)))
+
+
+def table_of_bases(bases: list[tuple[int, int]], kind: pa.DataType) -> pa.Table:
+    columns = pa.array([p for p, _ in bases], pa.uint64()), pa.array([b for _, b in bases], kind)
+    return pa.table(dict(zip(("person", "base"), columns, strict=True)))
+
+
+def test_a_million_elements_of_ones_own_take_no_memory_for_each() -> None:
+    graph = contributions_of([(person, element) for person in range(3) for element in range(4)])._graph
+    bases = _core.BaseLoads(graph)
+    bases.add(table_of_bases([(0, 2**31 - 2), (1, 10**9)], pa.int64()).__arrow_c_stream__())
+    loads, people = bases.balanced_loads(1)
+    assert (loads.tolist(), people.tolist()) == ([4, 10**9, 2**31 - 2], [1, 1, 1])
+    for wrong, error in (([(7, 1)], ValueError), ([(0, 2)], OverflowError)):
+        with pytest.raises(error):
+            bases.add(table_of_bases(wrong, pa.int64()).__arrow_c_stream__())
+
+
+# Tables of all kinds, by the way that everybody goes.
+
+
+def heavy_tails(rows: int) -> pa.Table:
+    """Some hold one element and some thousands; with NULLs, and rows that repeat others."""
+    random = np.random.default_rng(5)
+    people = (2000 * random.random(rows) ** 3).astype(int)
+    elements = (5000 * random.random(rows) ** 4).astype(int)
+    missing = random.random(rows) < 0.01
+    return pa.table(
+        {
+            "person": pa.array([f"person {p}" for p in people]),
+            "element": pa.array(
+                [None if m else e for m, e in zip(missing, elements, strict=True)], pa.int64()
+            ),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def visits() -> pa.Table:
+    return heavy_tails(20_000)
+
+
+@pytest.mark.usefixtures("to_the_end")
+def test_a_memory_limit_gives_the_same_curve_from_every_file_in_any_order(
+    visits: pa.Table, tmp_path: Path
+) -> None:
+    exact = matching_curve(dpdistinct.table(visits, person="person").read("element"))
+    assert 0 < exact.at(16) < exact.at(2000)
+    shuffled = visits.take(np.random.default_rng(1).permutation(len(visits)))
+    pq.write_table(shuffled, tmp_path / "visits.parquet", row_group_size=3000)
+    csv.write_csv(pa.concat_tables([visits, shuffled]), tmp_path / "visits.csv")
+    for data in (visits, tmp_path / "visits.parquet", tmp_path / "visits.csv"):
+        limited = dpdistinct.table(data, person="person", memory_limit="200MB", threads=2)
+        for asked_for in (None, 1, 64):
+            curve = limited.curve("element", min_bound=asked_for)
+            assert whole(curve) == whole(exact.beginning_at(asked_for or 16))
+
+
+def test_what_is_said_decides_where_a_curve_begins(visits: pa.Table) -> None:
+    def first(**asked: Any) -> int:
+        release = count_distinct(visits, **SIDES, **asked)
+        return release.min_bound
+
+    limited: dict[str, Any] = {"memory_limit": "200MB"}
+    assert first() == 1
+    assert first(min_bound=7) == 7
+    assert first(**limited) == 16
+    assert first(**limited, min_bound=3) == 3
+    assert first(**limited, max_bound=5) == 5  # nothing is chosen then
+    assert first(**limited, mechanism="fixed", max_bound=300) == 300
+    assert first(**limited, mechanism="shifted_inverse") == 16
+    assert first(**limited, method="greedy") == 1
+    assert first(**limited, method="sampling") == 1
+    people = dpdistinct.table(visits, person="person", **limited).count_people(epsilon=1000)
+    assert people.lower_bound == people.upper_bound == len(set(visits["person"].to_pylist()))
+
+
+def test_min_bound_is_a_part_of_the_question(visits: pa.Table, tmp_path: Path) -> None:
+    ledger = dpdistinct.Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 10)
+    paid: dict[str, Any] = {"ledger": ledger, "dataset": "visits", "data_name": "one"}
+    in_memory = dpdistinct.table(visits, person="person", **paid)
+    limited = dpdistinct.table(visits, person="person", **paid, memory_limit="200MB")
+    assert in_memory.count("element") == in_memory.count("element", min_bound=1)
+    assert limited.count("element") == in_memory.count("element", min_bound=16)
+    assert [account.spent.epsilon for account in ledger.show()] == [2]
+
+
+def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody holds 30 elements of many: no round takes anything away."""
+    rows = duckdb.sql("SELECT i % 1000 AS person, hash(i) % 300 AS element FROM range(30000) t(i)").arrow()
+    table = pa.Table.from_batches(rows) if not isinstance(rows, pa.Table) else rows
+    monkeypatch.setattr(rounds, "BYTES_PER_PAIR", 10**4)  # or it would fit
+    limited: dict[str, Any] = {"memory_limit": "200MB", "temp_directory": tmp_path}
+    with pytest.raises(InputError) as caught:
+        count_distinct(table, **SIDES, **limited)
+    assert str(caught.value) == rounds.TOO_MUCH_LEFT
+    assert caught.value.__context__ is None
+    assert list(tmp_path.iterdir()) == []
+    # The ways out.
+    assert count_distinct(table, **SIDES, **limited, min_bound=64).min_bound == 64
+    assert count_distinct(table, **SIDES, **limited, method="greedy").min_bound == 1
+
+
+def test_nothing_of_the_rounds_is_published_or_shown(
+    visits: pa.Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)
+    steps: list[str] = []
+    question = Question(**{name: (column,) for name, column in SIDES.items()})
+    with caplog.at_level("DEBUG", logger="dpdistinct"):
+        answered = ask(visits, question, machine=Machine(memory_limit="200MB"), progress=steps.append)
+    ours = [step for step in steps if step.startswith("round ")]
+    assert ours == [f"round {number + 1}" for number in range(len(ours))]
+    assert len(ours) > 1
+    assert "round " not in answered.release.to_json() + caplog.text
+    assert set(steps) - set(ours) == {
+        "reading, rounds and solving",
+        "reading, and removing repeated pairs",
+        "reading what is left",
+        "drawing: joint",
+    }
+
+
+def test_a_rest_that_fits_is_solved_when_rounds_take_little_out(visits: pa.Table) -> None:
+    """How many rounds there are changes no curve."""
+    rows = [(p, e) for p in range(60) for e in range(p, p + 20)]  # each has 19 in common with the next
+    exact = matching_curve(contributions_of(rows))
+    seen = set()
+    for small in (0, 10**6):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rounds, "SMALL", small)
+            tables = SqliteTables(rows)
+            with rest_of(tables, 19, PLENTY, silent) as rest:
+                assert whole(curve_of_rest(rest, threads=1)) == whole(exact.beginning_at(19))
+            seen.add(tables.kept.count("many"))
+    assert len(seen) == 1 or min(seen) == 1
+
+
+TOKENS = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["amazon_fashion", "amazon_all_beauty", "amazon_musical_2014", "news20", "reddit_top", "imdb"],
+)
+@pytest.mark.usefixtures("to_the_end")
+def test_token_sets(name: str) -> None:
+    path = TOKENS / f"{name}_tokens.parquet"
+    if not path.exists():
+        pytest.skip("the token sets are not here (experiments/README.md)")
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"SELECT person, unnest(tokens) AS element FROM '{path}'").to_arrow_table()
+    exact = matching_curve(dpdistinct.table(rows, person="person").read("element"))
+    limited = dpdistinct.table(rows, person="person", memory_limit="500MB")
+    for least in (1, 4, 16, 64):
+        curve = limited.curve("element", min_bound=least)
+        assert whole(curve) == whole(exact.beginning_at(least))

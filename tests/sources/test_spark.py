@@ -41,6 +41,7 @@ import dpdistinct.sources.spark.keys
 import dpdistinct.sources.spark.session
 from dpdistinct.asking import ask
 from dpdistinct.question.question import Question
+from dpdistinct.sources import rounds
 from dpdistinct.sources.spark.source import SparkSource
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -303,6 +304,59 @@ def test_a_table_has_the_same_curves_here_and_on_spark(
     assert on_spark(spark.read.parquet(str(path))) == here(path)
 
 
+def by_rounds(df: DataFrame, least: int) -> tuple[list[int], list[int]]:
+    return whole(dpdistinct.table(df, person="person").curve("element", min_bound=least))
+
+
+@pytest.mark.parametrize("name", ["empty", "NULLs", "duplicates", "a staircase", "skewed", "one giant"])
+def test_rounds_on_spark_give_the_exact_curve_from_min_bound_on(
+    spark: SparkSession, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)  # or one round would be all
+    path = tmp_path / "table.parquet"
+    duckdb.from_arrow(TABLES[name]()).write_parquet(str(path))
+    exact = matching_curve(asked.read(path, **SIDES))
+    df = spark.read.parquet(str(path)).repartition(3)
+    for least in (1, 4) if name == "skewed" else (4,):
+        assert by_rounds(df, least) == whole(exact.beginning_at(least))
+
+
+@pytest.mark.slow
+def test_random_tables_by_rounds_on_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)
+    random = np.random.default_rng(28)
+    for i in range(60):
+        table = pairs(random_rows(random, 40, 60, int(random.integers(1, 300)), skew=i % 3 / 2))
+        exact = matching_curve(asked.read(table, **SIDES))
+        df = spark.createDataFrame(table).repartition(1 + i % 4)
+        assert by_rounds(df, 1 + i % 6) == whole(exact.beginning_at(1 + i % 6))
+
+
+def test_min_bound_is_64_on_spark_unless_it_is_said(spark: SparkSession) -> None:
+    df = spark.range(3000).selectExpr("id % 10 AS person", "id % 900 AS element")
+    steps: list[str] = []
+    release = ask(df, Question(**SIDES, epsilon=50), progress=steps.append).release
+    assert isinstance(release, dpdistinct.Release)
+    assert release.min_bound == 64
+    assert release.bound is not None
+    assert release.bound >= 64
+    assert steps == [*ROUNDS, "drawing: joint"]
+
+
+def test_what_does_not_shrink_on_spark_says_so(spark: SparkSession) -> None:
+    df = spark.range(60_000).selectExpr("id % 200 AS person", "abs(hash(id)) % 1000 AS element")
+    with pytest.raises(InputError) as caught:
+        count_distinct(df, **SIDES, memory_limit="1MB")
+    assert str(caught.value) == rounds.TOO_MUCH_LEFT
+    assert caught.value.__context__ is None
+
+
+def test_an_error_of_a_round_is_not_quoted(spark: SparkSession) -> None:
+    with pytest.raises(InputError, match="Spark could not compute a round") as caught:
+        count_distinct(failing(spark), **SIDES)
+    assert_tells_nothing(caught.value)
+
+
 TOKENS = ROOT.parent / "shared" / "data"
 TPCH = ("PS.AQ", "L.EP", "O.OD", "L.RD")
 
@@ -311,7 +365,11 @@ TPCH = ("PS.AQ", "L.EP", "O.OD", "L.RD")
 @pytest.mark.parametrize("path", sorted(TOKENS.glob("*_tokens.parquet")), ids=lambda path: path.stem)
 def test_token_sets_have_the_same_curves(spark: SparkSession, path: Path) -> None:
     df = spark.read.parquet(str(path)).select("person", explode("tokens").alias("element"))
-    assert on_spark(df) == here(duckdb.sql(f"SELECT person, unnest(tokens) AS element FROM '{path}'"))
+    local = duckdb.sql(f"SELECT person, unnest(tokens) AS element FROM '{path}'")
+    assert on_spark(df) == here(local)
+    exact = matching_curve(asked.read(local, **SIDES))
+    for least in (16, 64):
+        assert by_rounds(df, least) == whole(exact.beginning_at(least))
 
 
 @pytest.mark.slow
@@ -322,6 +380,8 @@ def test_tpch_at_scale_1_has_the_same_curves(spark: SparkSession, tmp_path: Path
     path = tmp_path / "tpch.parquet"
     graphs.tpch(task).write_parquet(str(path))
     assert on_spark(spark.read.parquet(str(path))) == here(path)
+    exact = matching_curve(asked.read(path, **SIDES))
+    assert by_rounds(spark.read.parquet(str(path)), 64) == whole(exact.beginning_at(64))
 
 
 def test_several_columns_and_names_that_need_quotes(spark: SparkSession) -> None:
@@ -344,6 +404,14 @@ def test_floats_with_two_zeros_and_many_nans(spark: SparkSession) -> None:
     assert (read.people, read.elements, read.pairs) == (4, 4, 4)
 
 
+ROUNDS = [
+    "reading, rounds and solving",
+    "reading, and removing repeated pairs",
+    "round 1",
+    "reading what is left",
+]
+
+
 @pytest.mark.parametrize("method", ["matching", "greedy", "sampling"])
 def test_a_release_says_what_a_local_one_says(spark: SparkSession, method: Any) -> None:
     df = spark.range(3000).selectExpr("id % 100 AS person", "id AS element")
@@ -361,7 +429,9 @@ def test_a_release_says_what_a_local_one_says(spark: SparkSession, method: Any) 
     assert steps == (
         ["reading, sorting on disk and counting", "sorting on the cluster", *counting, "drawing: fixed"]
         if method == "greedy"
-        else ["reading", "hashing on the cluster", "counting", f"solving: {method}", "drawing: fixed"]
+        else ["reading", "hashing on the cluster", "counting", "solving: sampling", "drawing: fixed"]
+        if method == "sampling"
+        else [*ROUNDS, "drawing: fixed"]
     )
 
 
@@ -406,10 +476,11 @@ def test_too_many_pairs_for_the_driver_name_greedy_and_magnitudes(spark: SparkSe
     with pytest.raises(
         InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*method greedy"
     ) as caught:
-        count_distinct(df, **SIDES, memory_limit="1MB")
+        asked.read(df, **SIDES, memory_limit="1MB")
     assert_tells_nothing(caught.value)
     assert asked.read(df, **SIDES, memory_limit="10MB").pairs == 47_110
-    count_distinct(df, **SIDES, memory_limit="1MB", method="greedy")
+    for method in ("greedy", "matching"):  # everybody's elements are their own
+        count_distinct(df, **SIDES, memory_limit="1MB", method=method)
     repeated = df.union(df).union(df)  # too many rows for the limit, but not too many pairs
     assert asked.read(repeated, **SIDES, memory_limit="2MB").pairs == 47_110
 

@@ -20,9 +20,10 @@ import duckdb
 import pytest
 
 from asked import count_distinct, count_distinct_by, greedy_curve_of, read
-from dpdistinct import ColumnError, InputError, ParameterError, Release
+from dpdistinct import ColumnError, InputError, ParameterError, Release, matching_curve
 from dpdistinct.asking import ask
 from dpdistinct.question.question import Question
+from dpdistinct.sources import rounds
 from inputs import KINDS, TYPES, check_reading, visits_of
 from keyed import SECRET, assert_tells_nothing
 
@@ -40,7 +41,7 @@ with warnings.catch_warnings(action="ignore"):  # of versions of pandas
 
 from test_group_sources import BY_BOTH, EXACT, curve_of, truth, visits
 from test_group_sources import SIDES as OF_VISITS
-from test_spark import NOT_ON_SPARK, SIDES, TABLES, here, on_spark
+from test_spark import NOT_ON_SPARK, SIDES, TABLES, by_rounds, here, on_spark, whole
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -138,7 +139,13 @@ def test_a_release_through_a_connection(spark: SparkSession, method: Any) -> Non
     assert steps == (
         ["reading, sorting on disk and counting", "sorting on the cluster", "counting", "drawing: fixed"]
         if method == "greedy"
-        else ["reading", "hashing on the cluster", "counting", "solving: matching", "drawing: fixed"]
+        else [
+            "reading, rounds and solving",
+            "reading, and removing repeated pairs",
+            "round 1",
+            "reading what is left",
+            "drawing: fixed",
+        ]
     )
     assert abs(count_distinct(df, **SIDES, **asked).estimate - 3000) < 100
 
@@ -185,7 +192,17 @@ def test_what_cannot_be_counted_is_refused_with_a_reason(spark: SparkSession) ->
         count_distinct(alike, **SIDES)
     many = spark.range(47_110).selectExpr("id % 100 AS person", "id AS element")
     with pytest.raises(InputError, match=r"about 10\^4 distinct pairs need about 10\^6 bytes.*greedy"):
-        count_distinct(many, **SIDES, memory_limit="1MB")
+        read(many, **SIDES, memory_limit="1MB")
+
+
+def test_rounds_through_a_connection_give_the_exact_curve_from_min_bound_on(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)  # or one round would be all
+    df = spark.sql("SELECT id % 60 * (id % 7) AS person, id % 331 * id % 211 AS element FROM range(5000)")
+    exact = matching_curve(read(df, **SIDES))
+    for least in (2, 16):
+        assert by_rounds(df, least) == whole(exact.beginning_at(least))
 
 
 def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:

@@ -1,4 +1,7 @@
-"""What a run may use of the machine: memory, disk, cores, which engine. Nothing here changes an answer."""
+"""What a run may use of the machine: memory, disk, cores, which engine.
+
+Nothing here changes an answer, but by the default of min_bound, which is a part of the question then.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class Machine(Checked):
     )
     memory_limit: int | None = option(
         None,
-        "What DuckDB may use, such as 1GB; greedy then sorts on disk.",
+        "What DuckDB may use, such as 1GB; a single count then goes by the disk (matching: min_bound 16).",
         size_in_bytes,
         environment="DPDISTINCT_MEMORY_LIMIT",
     )

@@ -24,9 +24,10 @@ class KeyStream:
     """
 
     _open: Callable[[], Any]
+    _schema: Callable[[], Any] = _core.key_schema
 
     def __arrow_c_schema__(self) -> Any:
-        return _core.key_schema()  # reading the schema must not run the query
+        return self._schema()  # reading it must not run the query
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._open()
