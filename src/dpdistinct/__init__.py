@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpdistinct.answers.query_release import QueryRelease as QueryRelease
     from dpdistinct.answers.release import GroupedRelease as GroupedRelease
     from dpdistinct.answers.release import Release as Release
+    from dpdistinct.answers.several import Releases as Releases
     from dpdistinct.cost import Cost as Cost
     from dpdistinct.errors import ColumnError as ColumnError
     from dpdistinct.errors import DpdistinctError as DpdistinctError
@@ -52,6 +53,7 @@ _HOMES = {
     "answers.changes": "Change",
     "answers.query_release": "QueryRelease",
     "answers.release": "GroupedRelease Release",
+    "answers.several": "Releases",
     "cost": "Cost",
     "errors": "ColumnError DpdistinctError FileError InputError ParameterError",
     "graph.contributions": "Contributions",

@@ -124,8 +124,7 @@ def _ready(
             parameters = with_min_bound(parameters, question.min_bound, source, machine)
         asked = question.identity(exact_names=exact_names(source)) | reading.identity()
         compute = partial(_answer, source, question, machine, progress)
-        found = tuple(dict.fromkeys(source.find(name) for name in question.names))
-        yield _Ready(question, parameters, noted, asked, compute, found)
+        yield _Ready(question, parameters, noted, asked, compute, columns_of(source, question))
 
 
 @dataclass(frozen=True)
@@ -157,27 +156,45 @@ class Foreseen:
 def foresee(data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment) -> Foreseen:
     """What `ask` would do with the same arguments, and all that it would refuse before it reads a row."""
     with _ready(data, question, reading, machine, payment, silent) as ready:
-        parameters, asked = ready.parameters, ready.question
-        numbers = parameters if isinstance(parameters, Parameters) else parameters.counting
+        parameters = ready.parameters
         if payment.series is not None:
-            _check_series(numbers)
-        quote, path = None, None
+            _check_series(parameters if isinstance(parameters, Parameters) else parameters.counting)
+        quote = None
         if ready.noted is not None:
-            ledger = _open(payment.ledger)
-            request = _request(ready.noted, ready.asked | parameters.identity(), parameters.cost, payment)
-            quote = ledger.foresee(**request)
-            path = ledger.path
-        return Foreseen(
-            read=described(data, reading, machine),
-            columns=ready.columns,
-            groups=len(asked.groups) if isinstance(asked.groups, GroupList) else asked.groups,
-            periods=asked.periods,
-            method=numbers.method,
-            mechanism=numbers.mechanism,
-            cost=parameters.cost,
-            quote=quote,
-            ledger=path,
-        )
+            quote = _quote(ready.noted, ready.asked | parameters.identity(), parameters.cost, payment)
+        return _foreseen(ready.question, parameters, described(data, reading, machine), ready.columns, quote)
+
+
+def _quote(noted: Noted, asked: dict[str, Any], cost: Cost, payment: Payment) -> tuple[Quote, str]:
+    """What the ledger of this path says."""
+    ledger = _open(payment.ledger)
+    return ledger.foresee(**_request(noted, asked, cost, payment)), ledger.path
+
+
+def _foreseen(
+    question: Question,
+    parameters: Parameters | GroupParameters,
+    read: dict[str, str],
+    columns: tuple[str, ...],
+    quote: tuple[Quote, str] | None,
+) -> Foreseen:
+    numbers = parameters if isinstance(parameters, Parameters) else parameters.counting
+    return Foreseen(
+        read=read,
+        columns=columns,
+        groups=len(question.groups) if isinstance(question.groups, GroupList) else question.groups,
+        periods=question.periods,
+        method=numbers.method,
+        mechanism=numbers.mechanism,
+        cost=parameters.cost,
+        quote=None if quote is None else quote[0],
+        ledger=None if quote is None else quote[1],
+    )
+
+
+def columns_of(source: Source, question: Question) -> tuple[str, ...]:
+    """Those that are asked for, as the table spells them."""
+    return tuple(dict.fromkeys(source.find(name) for name in question.names))
 
 
 def _at_the_price_of(question: Question, payment: Payment) -> Question:
@@ -246,6 +263,28 @@ def ask_together(
 
     noted: all data that they are about. prepare: what to do once they are paid for, before any is read.
     """
+    numbers, asked, cost = _checked_together(parts, machine, payment)
+
+    def draw() -> tuple[Release | GroupedRelease, ...]:
+        prepare()
+        return tuple(
+            _answer(part.source, part.question, machine, progress, parameters)
+            for part, parameters in zip(parts, numbers, strict=True)
+        )
+
+    if noted is None:
+        return AnsweredTogether(draw())
+    if len(parts) == 1:
+        stored, path = _stored(noted, asked, cost, lambda _: draw()[0], payment)
+        return AnsweredTogether((_release_of(stored.answer),), stored, path)
+    stored, path = _stored(noted, asked, cost, lambda _: Together(draw(), cost), payment)
+    return AnsweredTogether(tuple(map(_release_of, stored.answer["answers"])), stored, path)
+
+
+def _checked_together(
+    parts: Sequence[Part], machine: Machine, payment: Payment
+) -> tuple[list[Parameters | GroupParameters], dict[str, Any], Cost]:
+    """The numbers of each mechanism; what tells these questions from others; what they cost together."""
     if payment.series is not None or payment.subscription is not None:
         raise ParameterError("series and subscription are for one count; ask it alone")
     numbers, asked = [], []
@@ -258,22 +297,25 @@ def ask_together(
         named = part.question.identity(exact_names=exact_names(part.source))
         asked.append(named | part.told | parameters.identity())
     cost = sum((parameters.cost for parameters in numbers), start=Cost(Fraction(0)))
+    return numbers, asked[0] if len(parts) == 1 else {"questions": asked}, cost
 
-    def draw() -> tuple[Release | GroupedRelease, ...]:
-        prepare()
-        return tuple(
-            _answer(part.source, part.question, machine, progress, parameters)
-            for part, parameters in zip(parts, numbers, strict=True)
-        )
 
-    if noted is None:
-        return AnsweredTogether(draw())
-    if len(parts) == 1:
-        stored, path = _stored(noted, asked[0], cost, lambda _: draw()[0], payment)
-        return AnsweredTogether((_release_of(stored.answer),), stored, path)
-    together = {"questions": asked}
-    stored, path = _stored(noted, together, cost, lambda _: Together(draw(), cost), payment)
-    return AnsweredTogether(tuple(map(_release_of, stored.answer["answers"])), stored, path)
+def foresee_together(
+    parts: Sequence[Part],
+    noted: Noted | None,
+    data: Any,
+    reading: Reading,
+    machine: Machine,
+    payment: Payment,
+) -> list[Foreseen]:
+    """What `ask_together` would do with the same arguments; the quote is for all of them."""
+    numbers, asked, cost = _checked_together(parts, machine, payment)
+    quote = None if noted is None else _quote(noted, asked, cost, payment)
+    how = described(data, reading, machine)
+    return [
+        _foreseen(part.question, parameters, how, columns_of(part.source, part.question), quote)
+        for part, parameters in zip(parts, numbers, strict=True)
+    ]
 
 
 def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 from dpdistinct.asking import ask, parameters_of, refuse_for_contributions
-from dpdistinct.cost import Number
+from dpdistinct.cost import Number, exact
 from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.reading import (
@@ -34,6 +34,7 @@ from dpdistinct.wording import warn_of_epsilon, warn_of_no_ledger
 if TYPE_CHECKING:
     from dpdistinct.answers.query_release import QueryRelease
     from dpdistinct.answers.release import GroupedRelease, Release
+    from dpdistinct.answers.several import Releases
     from dpdistinct.graph.curves import Curve
     from dpdistinct.ledger.account import Ledger
     from dpdistinct.querying import Named
@@ -191,6 +192,44 @@ class Table:
         (docs/proofs/mechanisms.md).
         """
         return self.count(self.person, epsilon=epsilon, beta=beta, request_id=request_id)
+
+    @with_arguments(
+        Question,
+        Payment,
+        counts="For each count, by its name, its options: element (without one, people are counted), "
+        "group_by, groups, every, delta, method, ..., and share: how many parts of epsilon it gets.",
+    )
+    def count_all(
+        self,
+        counts: Mapping[str, Mapping[str, Any]],
+        *,
+        epsilon: Number = 1.0,
+        beta: Number = 0.05,
+        request_id: str = "",
+    ) -> Releases:
+        """Several counts in one release, paid for together or not at all.
+
+        {arguments}
+
+        >>> import duckdb
+        >>> rows = duckdb.sql("SELECT i % 500 AS who, i % 900 AS page, i % 2 AS odd FROM range(5000) t(i)")
+        >>> counts = {"pages": {"element": "page"}}
+        >>> counts["odd"] = {"element": "page", "group_by": "odd", "groups": [0, 1]}
+        >>> answers = table(rows, person="who").count_all(counts, epsilon=1)
+        >>> [row.group for row in answers["odd"].rows], answers["pages"].epsilon
+        ([0, 1], 0.5)
+
+        Guarantee: each count has the guarantee that `count` gives it at its share of epsilon, and all of them
+        together cost the sum of these shares (basic composition).
+        """
+        from dpdistinct.releasing import ask_all, questions_of
+
+        questions = questions_of(counts, person=list(self.person), rows=self.rows, epsilon=epsilon, beta=beta)
+        payment = self._paying(request_id=request_id)
+        warn_of_epsilon(exact("epsilon", epsilon, hint="try 1"))
+        if payment.ledger is None:
+            warn_of_no_ledger()
+        return ask_all(self.data, questions, self.reading, self.machine, payment).releases
 
     def _paying(self, **given: Any) -> Payment:
         return Payment.of(vars(self.payment) | given)

@@ -221,6 +221,11 @@ class _Tables:
         private = _of_one_type(self._connection, private)
         public = {name: self.bound[name].table for name in self.bound if name in self._public}
         proven = prove(asked.inner, private=private, public=public)
+        if asked.person not in proven.person[0]:
+            raise ParameterError(
+                f"sql: the privacy unit's column {shown(asked.person)} is not the person's as it is in FROM; "
+                "keep its name there, and give it to no other column"
+            )
         pending = any(self.bound[name].fill for name in names if name in self.bound)
         source = Relation(
             run_select(self._connection, proven.sql, "the tables"),

@@ -17,6 +17,7 @@ import pytest
 
 import dpdistinct
 from dpdistinct.cli import main as cli
+from sales import write_sales
 from samplers import Quiet
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     rows.write_csv(tmp_path / "visits.csv")
     rows.write_parquet(tmp_path / "visits.parquet")
+    write_sales(tmp_path / "sales.csv", 3_000)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -72,8 +74,10 @@ def test_every_command_of_ours_runs_and_prints_what_is_shown(
         monkeypatch.setattr(f"dpdistinct.{module}.OpenDPSampler", Quiet)
     for language, name in FILES.items():
         for content in blocks(page, language):
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(content)
+            named = re.match(r"# (\S+\.toml)\n", content)  # its first line may say which file it is
+            file = folder / (named[1] if named else name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(content)
     monkeypatch.setenv("HOME", str(folder))
     for block in blocks(page, "console") + blocks(page, "sh"):
         for command, shown in re.findall(

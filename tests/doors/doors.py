@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import asked
+import dpdistinct
 from asked import open_source, unchecked
 from collisions import labels_like
 from dpdistinct import Contributions, DpdistinctError, greedy_curve, matching_curve
@@ -113,6 +114,12 @@ def by_reading(scene: Scene, source: Any) -> Outcome:
     return Outcome(matching, greedy)
 
 
+def by_person(scene: Scene, source: Any) -> Outcome:
+    """How many people there are."""
+    how = {name: value for name, value in scene.how.items() if name != "element"}
+    return Outcome(matching=(dpdistinct.table(source, **how).count_people(epsilon=EXACT).estimate,))
+
+
 def by_release(scene: Scene, source: Any, *, method: Any) -> Outcome:
     """The whole way, sorted on disk or by rounds, at a bound of one and without noise to speak of."""
     release = asked.count_distinct(
@@ -180,6 +187,7 @@ ROUTES: dict[str, Callable[[Scene, Any], Outcome]] = {
     "release": partial(by_release, method="greedy"),
     "rounds": partial(by_release, method="matching"),
     "engine": by_engine,
+    "people": by_person,
     "unknown groups": by_group,
     "listed groups": partial(by_group, groups=LISTED),
     "unknown groups on disk": partial(by_group, memory_limit="1GB"),
@@ -190,7 +198,8 @@ ROUTES: dict[str, Callable[[Scene, Any], Outcome]] = {
     "groups that are listed quarters": partial(by_group, groups="2000-Q4..2001-Q2", every="quarter"),
 }
 OF_PERIODS = [name for name in ROUTES if name.startswith("groups that are")]
-CHANCES = {"read": 50, "release": 5, "rounds": 5, "engine": 15, **dict.fromkeys(list(ROUTES)[4:], 5)}
+CHANCES = {"read": 45, "release": 5, "rounds": 5, "engine": 15, "people": 5}
+CHANCES |= dict.fromkeys(list(ROUTES)[len(CHANCES) :], 5)
 
 
 def broken(before: Outcome, after: Outcome) -> str:
@@ -298,6 +307,8 @@ def expect_known(scene: Scene, before: Outcome, route: str, recipe: str) -> None
         raise LawError(f"{recipe}\nthe honest table is refused: {before.refusal}")
     if route in ("read", "engine") and before.matching != expected:
         raise LawError(f"{recipe}\nthe honest table is misread: {before.matching[:5]}, not {expected[:5]}")
+    if route == "people" and before.matching != (contributions.people,):
+        raise LawError(f"{recipe}\nthere are {before.matching} people, not {contributions.people}")
 
 
 def placed(rng: random.Random, honest: int, count: int) -> list[int]:

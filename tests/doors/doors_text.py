@@ -88,11 +88,15 @@ def text_of(rng: random.Random, large: float, delimiter: str = ",") -> str:
 # CSV
 
 
-def record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
+def line(fields: list[Any], delimiter: str, end: str, quoting: int) -> str:
     """What Python's writer makes of the fields."""
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=quoting).writerow(fields)
-    return bits(file.getvalue())
+    return file.getvalue()
+
+
+def record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
+    return bits(line(fields, delimiter, end, quoting))
 
 
 def pandas_record(fields: list[Any], delimiter: str, end: str, quoting: int) -> bytes:
@@ -173,6 +177,60 @@ def csv_files(rng: random.Random, folder: Path) -> Scene:
         return [str(folder / name) for name in names]
 
     return replace(scene, write=write)
+
+
+# Characters that end rows, fields and quotes if their bytes are taken for ASCII, and halves of pairs, which
+# programs in Java and .NET write as they are.
+WIDE = [
+    "\u0a0a",
+    "\u0d0a",
+    "\u2c22",
+    "\u2200",
+    "\ud800",
+    "\udfff",
+    "\udfff\ud800",
+    "x\udbff",
+    "\ufffe",
+    "\U0010ffff",
+]
+BYTES = bytes(set(range(256)) - set(b'\n\r",')).decode("latin-1")
+
+
+@door("CSV in another encoding")
+def in_another_encoding(rng: random.Random, folder: Path) -> Scene:
+    encoding = rng.choice(["utf-16-le", "utf-16-be", "cp1252", "latin-1"])
+    wide = encoding.startswith("utf-16")
+    path = folder / rng.choice(["visits.csv", "visits.tsv", "visits.csv.gz"])
+    delimiter = "\t" if "tsv" in path.name else ","
+    end = rng.choice(["\n", "\r\n"])
+
+    def written(fields: list[Any]) -> bytes:
+        row = line(fields, delimiter, end, csv.QUOTE_MINIMAL)
+        # Of an encoding of bytes the enemy has all, also those that are no characters.
+        return row.encode(encoding, "surrogatepass") if wide else row.encode("latin-1", "replace")
+
+    def text() -> str:
+        if wide and rng.random() < 0.4:
+            return rng.choice(WIDE) + rng.choice(["", "x", ",", '"', "\n", *WIDE])
+        if not wide and rng.random() < 0.4:
+            return rng.choice(BYTES) + rng.choice(["", "x", ",", '"', "\n"])
+        return text_of(rng, 0).encode("utf-8", "replace").decode("utf-8")  # raw bytes are not wide
+
+    def enemy() -> list[bytes]:
+        identity = text()
+        return [written([identity, text(), text()]) for _ in range(rng.choice([1, 2, 8, 20]))]
+
+    mark = "\ufeff" if wide else ""
+    known = honest_pairs(rng)
+    start = written([f"{mark}person", "element", "note"])
+    return Scene(
+        label=f"{encoding}, {path.name}, {end!r}",
+        honest=[written([f"höné {p}", f"element {e}", "ß"]) for p, e in known],
+        known=known,
+        enemy=enemy,
+        write=file_writer(path, start, last_line_ends=True),
+        how={**SIDES, "encoding": "utf-16" if wide else encoding, "threads": rng.choice([1, 2])},
+    )
 
 
 # CSV of other layouts, as the caller describes them

@@ -22,7 +22,7 @@ LAYERS = [
     "graph",
     "mechanisms",
     "answers show",
-    "asking querying advice measurement",
+    "asking querying releasing advice measurement",
     "trusted",
     "public",
     "app",

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from dpdistinct.queries import Table
+from dpdistinct.sources.duck import LOOKS_AT_VALUES
 
 VISITS = {
     "user_id": "VARCHAR",
@@ -313,7 +314,7 @@ EXPRESSIONS = {
         "{BIGINT} % {BIGINT}", "({VARCHAR} || '')::BIGINT", "TRY_CAST({VARCHAR} AS BIGINT)",
         "length({VARCHAR})",
         "-({BIGINT})", "abs({BIGINT})", "({DOUBLE} * 1)::BIGINT", "date_diff('day', {DATE}, {DATE})",
-        "year({DATE})",
+        "year({DATE})", "week({DATE})", "isoyear({DATE})",
         "{BIGINT} << 3", "len({LIST})", "coalesce({BIGINT}, {BIGINT})", "extract(month FROM {DATE})",
         "({VARCHAR} || '')::DATE - DATE '2020-01-01'", "strpos({VARCHAR}, {VARCHAR})",
         "greatest({BIGINT}, {BIGINT})",
@@ -507,7 +508,8 @@ HOSTILE: dict[str, list[Any]] = {
     "VARCHAR[]": [None, [], [None], ["a"], ["a", "a", ""], ["x"] * 50],
     "TINYINT": [None, -128, 127, 0, 1],
     "INTEGER": [None, -(2**31), 2**31 - 1, 0, 18],
-    "TIMESTAMP": [None, "infinity", "-infinity", "2025-01-31 12:00:00", "294247-01-10 04:00:54.775806"],
+    "TIMESTAMP": [None, "infinity", "-infinity", "2025-01-31 12:00:00", "294247-01-10 04:00:54.775806",
+    "290309-12-22 (BC) 00:00:00"],
 }  # fmt: skip
 USUAL: dict[str, list[Any]] = {
     "VARCHAR": ["a", "b", "DE", "FR", "https://a/b", "https://c", "12", "7", "2025-01-31", None],
@@ -557,7 +559,7 @@ class World:
 
 
 def _database() -> Any:
-    connection = duckdb.connect(config={"threads": "1"})
+    connection = duckdb.connect(config={"threads": "1", "disabled_optimizers": LOOKS_AT_VALUES})
     for name, columns in (("visits", VISITS), ("users", USERS), ("countries", COUNTRIES)):
         connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c} {k}' for c, k in columns.items())})")
     connection.execute("INSERT INTO countries VALUES ('DE', 'Europe', 1), ('FR', 'Europe', 2), ('a', 'A', 3)")

@@ -261,7 +261,259 @@ ATTACKS: dict[str, dict[str, str]] = {
         "two persons": "SELECT v.user_id, u.user_id FROM visits v JOIN users u ON v.user_id = u.user_id"
     },
 }
+# The same in other words of DuckDB: a query, by the words of the way out.
+OTHERS: dict[str, list[str]] = {
+    "leave it out": [
+        "SELECT user_id, list_transform(tags, x -> x::INT) AS v FROM visits",
+        "SELECT user_id, [x::INT for x in tags] AS v FROM visits",
+        "SELECT user_id, count(*) FILTER (WHERE random() > 0.5) AS v FROM visits GROUP BY user_id",
+        "SELECT user_id, max(url ORDER BY day) AS v FROM visits GROUP BY user_id",
+        "SELECT user_id, count(DISTINCT url ORDER BY day) AS v FROM visits GROUP BY user_id",
+        "SELECT v.user_id, t.n FROM visits v, (VALUES (1), (random())) t(n)",
+        "SELECT user_id, nextval('seq') FROM visits",
+        (
+            "SELECT user_id, sum(n) OVER (PARTITION BY user_id ORDER BY n ROWS BETWEEN 1 PRECEDING "
+            "AND CURRENT ROW EXCLUDE TIES) AS s FROM visits"
+        ),
+        "SELECT user_id, repeat('a', 10**10) AS s FROM visits",
+        "SELECT user_id, list_resize(tags, n) AS s FROM visits",
+        "SELECT user_id, unnest(generate_series(1, n)) AS s FROM visits",
+        "SELECT user_id, unnest(range(10)) AS s FROM visits",
+        "SELECT user_id, try(error('x')) AS h FROM visits",
+        "SELECT user_id, CASE WHEN false THEN error('x') END AS h FROM visits",
+    ],
+    "functions of docs/proofs/sql.md": [
+        "SELECT user_id, list_sort(tags) AS v FROM visits",
+        "SELECT user_id, list_aggregate(tags, 'sum') AS v FROM visits",
+        "SELECT user_id, array_to_string(tags, url) AS v FROM visits",
+        "SELECT user_id, ({'a': n}).a AS v FROM visits",
+        "SELECT user_id, MAP {'a': n} AS v FROM visits",
+        "SELECT user_id, coalesce(*COLUMNS('n')) AS v FROM visits",
+        "SELECT user_id, generate_subscripts(tags, 1) AS i FROM visits",
+        "SELECT user_id, GROUPING_ID(user_id) FROM visits GROUP BY user_id",
+        "SELECT user_id, array_fill(1, [n]) AS s FROM visits",
+        "SELECT user_id, regexp_split_to_array(url, note) AS s FROM visits",
+        "SELECT user_id, string_split_regex(url, 'a') AS s FROM visits",
+        "SELECT user_id FROM visits WHERE (user_id, url) IN (SELECT user_id, country FROM users)",
+        "SELECT user_id, hash(url) % 2 AS h FROM visits",
+        "SELECT user_id, write_log('x') AS h FROM visits",
+        "SELECT user_id, sleep_ms(100000) AS h FROM visits",
+        "SELECT user_id, file_name(url) AS h FROM visits",
+        "SELECT user_id, read_text(url) AS h FROM visits",
+        "SELECT user_id, (n, small) = (1, 2) AS v FROM visits",
+        "SELECT user_id, ROW(n, small) IN ((1, 2)) AS v FROM visits",
+        "SELECT user_id, url @@ note AS v FROM visits",
+        "SELECT user_id, tags && tags AS v FROM visits",
+    ],
+    "leave the names out": [
+        "SELECT user_id, {'a': n} AS v FROM visits",
+        "SELECT user_id, struct_pack(a := n) AS v FROM visits",
+        "SELECT user_id, union_value(a := n) AS v FROM visits",
+    ],
+    "to a number, a text or a date": [
+        "SELECT user_id, n::UNION(a INT, b VARCHAR) AS v FROM visits",
+        "SELECT user_id, note::INT[] AS v FROM visits",
+        "SELECT user_id, note::STRUCT(a INT) AS v FROM visits",
+        "SELECT user_id, tags::INT[] AS v FROM visits",
+        "SELECT user_id, n::DECIMAL(9,2)[] AS v FROM visits",
+        "SELECT user_id, note::JSON->>'a' AS h FROM visits",
+        "SELECT user_id, [price] AS v FROM visits",
+        "SELECT user_id, count(DISTINCT [price]) AS v FROM visits GROUP BY user_id",
+        "SELECT user_id, interval (n) day AS v FROM visits",
+        "SELECT user_id, count(DISTINCT to_days(small)) AS v FROM visits GROUP BY user_id",
+        "SELECT user_id, seen - seen AS v FROM visits",
+    ],
+    "lower(x)": [
+        "SELECT v.user_id FROM visits v JOIN users u ON v.user_id = u.user_id COLLATE NOCASE",
+        "SELECT v.user_id FROM visits v JOIN users u ON v.user_id COLLATE NOCASE = u.user_id",
+    ],
+    "write one; of several columns count each": [
+        "SELECT user_id, min(url, 2) AS v FROM visits GROUP BY user_id",
+    ],
+    "PARTITION BY user_id": [
+        "SELECT user_id, max_by(url, day) AS v FROM visits GROUP BY user_id",
+        "SELECT user_id FROM visits ORDER BY ALL LIMIT NULL",
+        "SELECT user_id FROM visits LIMIT ALL",
+        "SELECT user_id FROM visits LIMIT (SELECT count(*) FROM users)",
+        "SELECT DISTINCT ON (user_id, url) user_id, url, count(*) OVER () AS c FROM visits ORDER BY day",
+        (
+            "SELECT user_id, sum(n) OVER w2 AS s FROM visits WINDOW w AS (PARTITION BY url), w2 AS "
+            "(w ORDER BY n)"
+        ),
+        "SELECT user_id, list(url ORDER BY url) AS s FROM visits GROUP BY user_id",
+        "SELECT user_id, histogram(url) AS s FROM visits GROUP BY user_id",
+        "SELECT user_id, sum(max(n)) OVER () AS m FROM visits GROUP BY user_id",
+        "(SELECT user_id FROM visits) ORDER BY 1 LIMIT 3",
+    ],
+    "use min, max, count, sum or avg": [
+        "SELECT user_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY n) AS v FROM visits GROUP BY user_id",
+    ],
+    "JOIN (SELECT ...) USING (user_id)": [
+        "SELECT user_id FROM visits v WHERE n > (SELECT avg(w.n) FROM visits w WHERE w.user_id = v.user_id)",
+        "SELECT user_id, url IN (SELECT unnest(tags)) AS s FROM visits",
+        "SELECT user_id, (SELECT max(code) FROM countries) AS h FROM visits",
+        "SELECT user_id FROM visits WHERE n > (SELECT max(code) FROM countries)",
+        "SELECT user_id, ARRAY(SELECT url FROM visits) AS h FROM visits",
+    ],
+    "SEMI JOIN b USING (user_id)": [
+        "SELECT user_id FROM visits v WHERE EXISTS (SELECT 1 FROM users u WHERE u.user_id = v.user_id)",
+        "SELECT user_id FROM visits WHERE user_id <> ALL (SELECT user_id FROM users)",
+    ],
+    "write a join": [
+        "SELECT v.user_id, l.n FROM visits v, LATERAL (SELECT v.n + 1 AS n) l",
+        (
+            "SELECT v.user_id, l.n FROM visits v JOIN LATERAL (SELECT max(n) AS n FROM visits w "
+            "WHERE w.user_id = v.user_id) l ON true"
+        ),
+        "SELECT user_id, _ FROM visits",
+    ],
+    "JOIN ... USING (user_id)": [
+        "SELECT v.user_id FROM visits v POSITIONAL JOIN countries c",
+        "SELECT v.user_id FROM visits v ASOF LEFT JOIN countries c ON v.n >= c.code",
+    ],
+    "md5(user_id)": [
+        "SELECT user_id FROM visits TABLESAMPLE RESERVOIR(5 ROWS) REPEATABLE (1)",
+        "SELECT user_id FROM (SELECT * FROM visits USING SAMPLE 3 ROWS)",
+    ],
+    "holds the people's rows": [
+        "SELECT * FROM (VALUES ('ann', 1)) t(user_id, n)",
+        (
+            "WITH t AS (SELECT user_id FROM visits), visits AS (SELECT country AS user_id FROM "
+            "countries) SELECT * FROM visits"
+        ),
+        "VALUES ('ann')",
+    ],
+    "DATE '2025-01-31'": [
+        "SELECT user_id, current_date AS d FROM visits",
+        "SELECT user_id, CURRENT_TIMESTAMP AS d FROM visits",
+        "SELECT user_id, date_diff('day', day, current_date) AS d FROM visits",
+    ],
+    "write it out": [
+        "SELECT user_id, age(day) AS d FROM visits",
+    ],
+    "write the value itself": [
+        "SELECT user_id, getvariable('x') AS d FROM visits",
+        "SELECT user_id, visits.rowid FROM visits",
+        "SELECT user_id, in_search_path('memory', 'main') AS h FROM visits",
+    ],
+    "write the values themselves": [
+        "SELECT user_id, $1 AS d FROM visits",
+        "SELECT user_id, $x AS d FROM visits",
+    ],
+    "declare its rows": [
+        "SELECT * FROM pragma_table_info('visits')",
+        "SELECT user_id FROM visits, pragma_database_size()",
+        "SELECT * FROM duckdb_settings()",
+    ],
+    "or declare it": [
+        'SELECT * FROM "x.parquet"',
+    ],
+    "name the column": [
+        "SELECT COLUMNS(c -> c LIKE '%id') FROM visits",
+        "SELECT user_id, COLUMNS('n.*') + 1 FROM visits",
+        "SELECT user_id, max(COLUMNS(*)) FROM visits GROUP BY user_id",
+    ],
+    "keep the person's column": [
+        "SELECT * EXCLUDE (USER_ID) FROM visits",
+        'SELECT * EXCLUDE ("User_Id"), url AS user_id FROM visits',
+        "SELECT * REPLACE (url AS user_id) FROM visits",
+        "SELECT * REPLACE (url AS USER_ID) FROM visits",
+        "SELECT v.* EXCLUDE (v.user_id), u.country AS user_id FROM visits v JOIN users u USING (user_id)",
+        "SELECT lower(user_id) AS user_id, count(*) c FROM visits GROUP BY user_id",
+        "SELECT url AS user_id, count(*) c FROM visits GROUP BY user_id, url",
+        "SELECT user_id FROM visits WHERE user_id IN (SELECT country FROM users)",
+        "SELECT c.country AS user_id FROM countries c, visits v WHERE c.country = v.user_id",
+        "WITH a(x, user_id) AS (SELECT user_id, url FROM visits) SELECT user_id FROM a",
+        "SELECT user_id FROM visits AS v(url, user_id)",
+        "SELECT user_id FROM (SELECT user_id, url FROM visits) AS v(url, user_id)",
+    ],
+    "rename one with AS": [
+        "SELECT user_id, url AS user_id FROM visits",
+    ],
+    "name its columns": [
+        "SELECT visits FROM visits",
+        "SELECT unnest(visits) FROM visits",
+    ],
+    "LEFT JOIN from the table": [
+        "SELECT user_id FROM visits NATURAL FULL JOIN users",
+    ],
+    "use JOIN ... ON": [
+        "SELECT user_id FROM visits NATURAL JOIN countries",
+    ],
+    "use a subquery for each": [
+        "SELECT user_id, unnest(tags) AS a, unnest(tags) AS b FROM visits",
+    ],
+    "write unnest(column)": [
+        "SELECT user_id, unnest(tags, recursive := true) AS a FROM visits",
+    ],
+    "GROUP BY user_id": [
+        "SELECT user_id, count(*) FROM visits GROUP BY GROUPING SETS ((user_id), (user_id, url))",
+        "SELECT user_id, count(*) FROM visits GROUP BY CUBE (url), user_id",
+        "SELECT user_id, count(*) FROM visits GROUP BY user_id, ROLLUP (url)",
+    ],
+    "ROWS BETWEEN": [
+        (
+            "SELECT user_id, sum(n) OVER (PARTITION BY user_id ORDER BY n RANGE BETWEEN 1 PRECEDING "
+            "AND CURRENT ROW) AS s FROM visits"
+        ),
+        (
+            "SELECT user_id, first_value(url IGNORE NULLS) OVER (PARTITION BY user_id ORDER BY n) "
+            "AS s FROM visits"
+        ),
+    ],
+    "write a constant": [
+        (
+            "SELECT user_id, sum(n) OVER (PARTITION BY user_id ORDER BY n ROWS BETWEEN n PRECEDING "
+            "AND CURRENT ROW) AS s FROM visits"
+        ),
+        "SELECT user_id, lag(url, n) OVER (PARTITION BY user_id ORDER BY n) AS s FROM visits",
+        "SELECT user_id, lpad(url, length(url), 'b') AS s FROM visits",
+        "SELECT user_id, url SIMILAR TO note AS s FROM visits",
+        "SELECT user_id, url GLOB note AS s FROM visits",
+        "SELECT user_id, url LIKE 'a%' ESCAPE note AS s FROM visits",
+        "SELECT user_id, json_extract_string(note, url) AS h FROM visits",
+        "SELECT user_id, note->>n AS h FROM visits",
+        "SELECT user_id, url !~ note AS v FROM visits",
+        "SELECT user_id, seen AT TIME ZONE note AS v FROM visits",
+        "SELECT user_id, strftime(day, note) AS v FROM visits",
+        "SELECT user_id, strftime(note, day) AS v FROM visits",
+    ],
+    "write a smaller one": [
+        "SELECT user_id, rpad('a', 10000000000, 'b') AS s FROM visits",
+    ],
+    "correct it": [
+        "SELECT user_id, regexp_matches(url, '(((a{1,100}){1,100}){1,100})') AS s FROM visits",
+        "SELECT user_id, greatest(day, note) AS v FROM visits",
+    ],
+    "ON a.user_id = b.user_id": [
+        "SELECT user_id FROM visits WHERE url IN (SELECT user_id FROM users)",
+        "SELECT user_id FROM visits SEMI JOIN users ON visits.user_id = users.country",
+        "SELECT v.user_id, u.user_id AS other FROM visits v, users u WHERE v.user_id = u.user_id",
+    ],
+    "write table.column": [
+        "SELECT user_id, n FROM visits v JOIN (SELECT user_id FROM users) AS u(n) ON v.user_id = u.n",
+    ],
+    "without a dot": [
+        "SELECT user_id, system.main.lower(url) AS h FROM visits",
+        "SELECT user_id, main.random() AS h FROM visits",
+        "SELECT user_id, url.upper() AS h FROM visits",
+    ],
+    "unnest the list, or use ->> for JSON": [
+        "SELECT user_id, note->'$.a' AS h FROM visits",
+    ],
+    "use a subquery in FROM": [
+        (
+            "SELECT max(n) OVER (PARTITION BY user_id) AS m, user_id FROM visits GROUP BY user_id, "
+            "n HAVING max(n) OVER () > 1"
+        ),
+    ],
+    "write a SELECT": [
+        "DESCRIBE visits",
+        "SHOW TABLES",
+    ],
+}
 LISTED = [(name, text, way_out) for way_out, attacks in ATTACKS.items() for name, text in attacks.items()]
+LISTED += [(text, text, way_out) for way_out, texts in OTHERS.items() for text in texts]
 
 
 @pytest.mark.parametrize(("name", "text", "way_out"), LISTED, ids=[name for name, _, _ in LISTED])
@@ -279,7 +531,7 @@ def words(text: str) -> set[str]:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len({text for _, text, _ in LISTED}) == len(LISTED) >= 100
+    assert len({text for _, text, _ in LISTED}) == len(LISTED) >= 220
 
 
 @pytest.mark.parametrize(

@@ -347,6 +347,18 @@ def test_parts_without_an_epsilon_of_their_own_add_up_exactly() -> None:
         assert sum(count.epsilon for count in query.counts) == Fraction(1, 10)
 
 
+def test_names_are_one_in_any_case_and_texts_are_not() -> None:
+    options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, privacy_unit_column = user_id) "
+    cases = ["CASE WHEN url = 'A' THEN n END", "CASE WHEN url = 'a' THEN n END"]
+    two = ", ".join(f"COUNT(DISTINCT {case})" for case in cases)
+    assert len(parse_release(f"{options} {two} FROM visits").counts) == 2
+    keys = ", ".join(cases)
+    grouped = parse_release(f"{options} {keys}, COUNT(DISTINCT url) FROM visits GROUP BY {keys}")
+    assert len(grouped.groups) == 2
+    one = parse_release(f"{options} COUNT(DISTINCT lower(Url)), count(DISTINCT LOWER(URL)) FROM visits")
+    assert len(one.counts) == 1
+
+
 def test_groups_come_from_a_public_table_or_from_the_data() -> None:
     assert parse_release(ACCEPTED["public groups on the left"][0]).listed == PublicGroups(
         "SELECT DISTINCT country FROM countries"

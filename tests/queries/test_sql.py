@@ -360,6 +360,25 @@ def test_what_is_not_person_wise_is_refused_with_the_way_out() -> None:
         dpdistinct.sql(BY_COUNTRY, tables=BOTH)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(SELECT url AS user_id, user_id AS url FROM visits)",
+        "(SELECT * RENAME (user_id AS url, url AS user_id) FROM visits)",
+        "visits AS v(url, user_id)",
+        "(SELECT a.url AS user_id, b.user_id AS url FROM visits a JOIN visits b USING (user_id))",
+        "(SELECT v.url AS user_id, u.user_id AS url FROM visits v JOIN users u USING (user_id))",
+        "(SELECT lower(CAST(user_id AS VARCHAR)) AS user_id, user_id AS url FROM visits)",
+        "(WITH w(url, user_id) AS (SELECT user_id, url FROM visits) FROM w)",
+    ],
+)
+def test_another_column_cannot_take_the_name_of_the_privacy_unit(source: str) -> None:
+    """The rows would be those of people, and be counted as those of somebody else."""
+    for counts in ("COUNT(DISTINCT url) AS n", "COUNT(DISTINCT user_id) AS n, COUNT(DISTINCT url) AS m"):
+        with pytest.raises(ParameterError, match="privacy unit's column 'user_id' is not the person's"):
+            dpdistinct.sql(dp(f"{counts} FROM {source}"), tables=BOTH)
+
+
 def test_the_formats_hold_the_same_rows() -> None:
     (answer,) = dpdistinct.sql(dp(BY_COUNTRY.partition(") ")[2], epsilon=1), tables=BOTH, groups=COUNTRIES)
     assert answer.to_pandas().values.tolist() == [list(row) for row in answer.rows]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,9 +15,12 @@ import pyarrow as pa
 import pytest
 from grammar import HOSTILE, PRIVATE, PUBLIC, VISITS, Grammar, World, fill
 
+import dpdistinct
 from dpdistinct.queries import PersonWiseError, prove
 from dpdistinct.queries.functions import TOTAL, is_widening
 from dpdistinct.queries.tree import print_tree
+from dpdistinct.question.machine import Machine
+from dpdistinct.sources.duck import bind_stream, connect
 from dpdistinct.sources.selecting import described, described_table, in_utf8
 
 
@@ -133,6 +138,95 @@ def test_text_that_is_not_utf8_fails_nothing() -> None:
             r"('c', '\\XED\\XA0\\X80', '\\xed\\xa0\\x80')", r"('d', 'AB\\X80CD', 'ab\\x80cd')",
             "('e', 'GOOD', 'good')", "('f', None, None)",
         ]  # fmt: skip
+
+
+EARLIEST = "5877642-06-25 (BC)"  # the first day there is
+OF_A_DAY = [
+    "week(day)", "isoyear(day)", "date_trunc('week', day)", "date_part('yearweek', day)", "last_day(day)",
+    "day::TIMESTAMP", "CASE WHEN day > DATE '1000-01-01' THEN week(day) END", "strftime(day, '%G-W%V')",
+    "date_diff('week', day, DATE '2025-01-01')", "dayname(day)", "day - 10", "day::VARCHAR",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["DuckDB", "Parquet", "relation"])
+def test_a_plan_is_made_without_a_look_at_the_values(place: str, tmp_path: Path) -> None:
+    """DuckDB computes expressions of the least and the largest value when it plans, outside of every TRY."""
+    path = tmp_path / ("visits.parquet" if place == "Parquet" else "visits.duckdb")
+    with duckdb.connect(path if place == "DuckDB" else ":memory:") as connection:
+        connection.execute("CREATE TABLE visits (user_id VARCHAR, day DATE)")
+        connection.execute(f"INSERT INTO visits VALUES ('ann', '2025-01-31'), ('bob', '{EARLIEST}')")
+        with pytest.raises(duckdb.Error, match="Date out of range"):
+            connection.sql("SELECT user_id, TRY(week(day)) AS v FROM visits").fetchall()
+        if place == "Parquet":
+            connection.execute(f"COPY visits TO '{path}'")
+        for expression in OF_A_DAY:
+            text = f"SELECT user_id, {expression} AS v FROM data WHERE ({expression}) IS NOT NULL OR true"
+            if place == "relation":
+                found = dpdistinct.read(connection.table("visits"), person="user_id", element="v", sql=text)
+                assert found.people >= 1, expression
+    if place != "relation":
+        for expression in OF_A_DAY:
+            text = f"SELECT user_id, {expression} AS v FROM data WHERE ({expression}) IS NOT NULL OR true"
+            assert dpdistinct.read(path, person="user_id", element="v", sql=text).people >= 1, expression
+
+
+def numbers(kind: pa.DataType, values: list[int]) -> pa.Array:
+    """Values of a type as the numbers that it keeps, whatever they mean."""
+    width = kind.bit_width // 8
+    raw = b"".join(value.to_bytes(width, "little", signed=True) for value in values)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
+
+
+NOT_ONES = [0, 1, 2**31 - 1, -(2**31), -1, 86_400, 86_401]
+NOT_ONES_64 = [*NOT_ONES, 2**63 - 1, -(2**63), 2 - 2**63, 10**18, -(10**18), 86_400 * 10**6 + 1]
+NOT_ONES_128 = [*NOT_ONES, 2**127 - 1, -(2**127), 10**38, -(10**38)]
+STRANGE: dict[str, pa.Array] = {
+    "time32[s]": numbers(pa.time32("s"), NOT_ONES),
+    "time32[ms]": numbers(pa.time32("ms"), NOT_ONES),
+    "time64[us]": numbers(pa.time64("us"), NOT_ONES_64),
+    "time64[ns]": numbers(pa.time64("ns"), NOT_ONES_64),
+    "timestamp[s]": numbers(pa.timestamp("s"), NOT_ONES_64),
+    "timestamp[ms]": numbers(pa.timestamp("ms"), NOT_ONES_64),
+    "timestamp[us]": numbers(pa.timestamp("us"), NOT_ONES_64),
+    "timestamp[ns]": numbers(pa.timestamp("ns"), NOT_ONES_64),
+    "timestamp[us, UTC]": numbers(pa.timestamp("us", "UTC"), NOT_ONES_64),
+    "date32": numbers(pa.date32(), NOT_ONES),
+    "decimal(38, 0)": numbers(pa.decimal128(38, 0), NOT_ONES_128),
+    "decimal(38, 10)": numbers(pa.decimal128(38, 10), NOT_ONES_128),
+    "decimal(4, 1)": numbers(pa.decimal128(4, 1), [0, 9999, 10_000, -10_000, 32_767]),
+}  # fmt: skip
+OF_ANY = [
+    "v::VARCHAR", "v || 'a'", "concat(v, 'a')", "coalesce(v::VARCHAR, note)", "v::DATE", "v::TIMESTAMP",
+    "v::TIME", "v::BIGINT", "-v", "v + v", "round(v)", "year(v)", "hour(v)", "date_trunc('month', v)",
+    "strftime(v, '%Y')", "CASE WHEN note = 'a' THEN v ELSE v END || 'x'", "[v, v][1]::VARCHAR",
+    "greatest(v, v)::VARCHAR", "coalesce(v, note)", "CASE WHEN note = 'a' THEN v ELSE note END",
+    "v = note", "v IN (note, '1')", "max(v)::VARCHAR", "v::DECIMAL(18, 3)", "epoch(v)", "v BETWEEN v AND v",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_a_number_that_is_no_value_of_its_type_is_null_where_it_is_looked_at(kind: str) -> None:
+    """A frame can hold 25 o'clock. DuckDB's functions fail on it in a way that TRY does not catch."""
+    values = STRANGE[kind]
+    rows = {"p": [f"p{i % 3}" for i in range(len(values))], "v": values, "note": ["a", "b", "1"] * 9}
+    rows["note"] = rows["note"][: len(values)]
+    with connect(Machine(threads=1)) as connection:
+        bind_stream(connection, pa.table(rows), list(rows), "data", mended=True)
+        tables = {"data": replace(described(connection, "data"), person=("p",))}
+        found = []
+        for expression in OF_ANY:
+            group = " GROUP BY p" if "max" in expression else ""
+            with suppress(PersonWiseError):  # the type has no such function
+                sql = prove(f"SELECT p, {expression} AS w FROM data{group}", private=tables).sql
+                found.append(f"SELECT count(hash(w)) FROM ({sql})")
+        assert len(found) >= 8
+        connection.sql(" UNION ALL ".join(found)).fetchall()
+
+
+def test_such_numbers_fail_a_query_that_is_not_proven() -> None:
+    table = pa.table({"v": STRANGE["time64[us]"]})
+    with duckdb.connect() as connection, pytest.raises(duckdb.InternalException):
+        connection.from_arrow(table).query("t", "SELECT TRY(v::VARCHAR) FROM t").fetchall()
 
 
 # What DuckDB itself calls in a plan and cannot fail; casts are looked at one by one.

@@ -113,12 +113,20 @@ class Asked:
 
     # --- what follows
 
+    @property
+    def has_periods(self) -> bool:
+        """Whether the question is by groups of dates: else it does not matter how dates are written."""
+        unknown = self.one("listing") == "unknown" and bool(self.one("every"))
+        return bool(self.one("by")) and (self.one("listing") == "dates" or unknown)
+
     def reading_options(self) -> dict[str, Any]:
         """How the file is written, as options of a Reading, in JSON values."""
         given: dict[str, Any] = {}
-        for name in ("format", "delimiter", "encoding", "comment", "date_format"):
+        for name in ("format", "delimiter", "encoding", "comment"):
             if self.one(name):
                 given[name] = self.one(name)
+        if self.one("date_format") and self.has_periods:
+            given["date_format"] = self.one("date_format")
         given |= {"header": False} if self.one("header") == "no" else {}
         given |= {"quotes": False} if self.one("quotes") == "no" else {}
         given |= {"trim": True} if self.one("trim") else {}

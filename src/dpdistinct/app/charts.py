@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dpdistinct.app.markup import Html, h
 
 WIDE, HIGH = 1000, 24
+SHORT = 14  # letters of a name that stays in one line
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ def bars(head: str, rows: Sequence[Row], *, caption: str, words: str = "too smal
     heads += [h("th", "truth", scope="col", class_="n")] if truths else []
     lines = []
     for row in rows:
-        cells = [h("th", row.name, scope="row"), h("td", _bar(row, most), class_="wide")]
+        short = "short" if len(row.name) <= SHORT else None
+        cells = [h("th", row.name, scope="row", class_=short), h("td", _bar(row, most), class_="wide")]
         cells += [h("td", number(row.bar) if row.bar else words, class_="n")]
         cells += [h("td", "" if row.dot is None else number(row.dot), class_="n")] if dots else []
         cells += [h("td", "" if row.truth is None else number(row.truth), class_="n")] if truths else []

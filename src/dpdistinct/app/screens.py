@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,6 +89,8 @@ def file_screen(place: Place, within: str, error: str = "") -> Html:
             h("li", h("a", "↑ back", href=Asked({"in": (above,)}).link("file") if above else "/file"))
         )
     for entry in place.folder.entries(within):
+        if place.ledger == os.path.join(place.folder.root, entry.name):
+            continue  # nothing is to be counted in it
         name = entry.name.rpartition("/")[2]
         if entry.is_folder:
             link = h("a", f"{name}/", href=Asked({"in": (entry.name,)}).link("file"))
@@ -126,7 +129,7 @@ def data_screen(
     else:
         fields = _layout_fields(asked)
     if schema is not None:
-        parts += [_columns(schema), h("p", "Read as: ", _read(schema.read), class_="soft")]
+        parts += [_columns(schema), h("p", "Read as: ", _read(schema.read), _dates(asked), class_="soft")]
     change = form("data", asked, OF_DATA_BUT_FILE, *fields, button="Read it so")
     if ready and not (tables and not asked.one("table")):
         parts.append(h("p", h("a", "Next: the question", href=asked.link("question"), class_="main")))
@@ -191,6 +194,11 @@ def _columns(schema: Schema) -> Html | None:
 def _read(read: dict[str, str]) -> str:
     shown = {name: value if value.isalnum() else repr(value) for name, value in read.items()}
     return ", ".join(f"{name} {value}" for name, value in shown.items() if name != "files")
+
+
+def _dates(asked: Asked) -> str:
+    written = asked.one("date_format")
+    return f", dates as {DATE_FORMATS.get(written, written)}" if written else ""
 
 
 def _look(asked: Asked) -> Html:

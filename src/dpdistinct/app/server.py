@@ -505,7 +505,7 @@ async def show_rows(kind: str, request: Request, server: Server) -> Response:
             "kind": kind,
             "data": place.folder.file(asked.one("file")),
             "question": options,
-            "reading": asked.with_(date_format=None).reading_options(),
+            "reading": asked.with_(by=None).reading_options(),
             "encoding_given": bool(asked.one("encoding")),
             "epsilons": list(EPSILONS),
         }
@@ -598,7 +598,7 @@ def serve(
     except OSError:
         raise ParameterError(f"port {port} is taken; choose another one, or none") from None
     port = listening.getsockname()[1]
-    server = Server(Folder.of(folder), None if ledger is None else os.path.abspath(ledger))
+    server = Server(Folder.of(folder), None if ledger is None else os.path.realpath(ledger))
     config = uvicorn.Config(
         server.application(port=port, token=token),
         log_config=None,  # nothing of a request is written down

@@ -31,7 +31,11 @@ def looked_screen(place: Place, asked: Asked, job: Job) -> Html:
         "What the file holds",
         h("p", h("a", "Back to how it is read", href=asked.with_(id=None).link("data"))),
         facts(
-            {"Kind": found["kind"], **{k: repr(v) for k, v in layout.items()}, "Rows": f"{found['rows']:,}"}
+            {
+                "Kind": found["kind"],
+                **{name: v if v.isalnum() else repr(v) for name, v in layout.items()},
+                "Rows": f"{found['rows']:,}",
+            }
         ),
         h(
             "section",
@@ -158,10 +162,10 @@ def _errors(errors: list[dict[str, Any]]) -> Html:
         "error": "noisy count, best limit known (mean)",
     }
     begin, end = math.log(errors[0]["epsilon"]), math.log(errors[-1]["epsilon"])
+    most = min(1, max(row[name] for row in errors for name in names)) or 1
+    across = [(math.log(row["epsilon"]) - begin) / (end - begin) for row in errors]
     drawn = [
-        charts.Line(
-            text, [((math.log(row["epsilon"]) - begin) / (end - begin), min(row[name], 1)) for row in errors]
-        )
+        charts.Line(text, [(x, min(row[name] / most, 1)) for x, row in zip(across, errors, strict=True)])
         for name, text in names.items()
     ]
     rows = [
@@ -183,7 +187,11 @@ def _errors(errors: list[dict[str, Any]]) -> Html:
         h("h2", "The error against epsilon"),
         h("p", "From the exact curve and the laws of the noise; nothing here is simulated.", class_="soft"),
         charts.lines(
-            "Error against epsilon", drawn, across=("epsilon 0.01", "10"), along="Part of the truth", most=1
+            "Error against epsilon",
+            drawn,
+            across=("epsilon 0.01", "10"),
+            along="Part of the truth",
+            most=most,
         ),
         h(
             "div",
@@ -202,7 +210,11 @@ def _errors(errors: list[dict[str, Any]]) -> Html:
             class_="slider needs-script",
         ),
         h("p", id="at", role="status", class_="odds needs-script"),
-        h("div", numbers, class_="scroll", tabindex="0", role="region", aria_label="Errors at each epsilon"),
+        h(
+            "details",
+            h("summary", "All numbers"),
+            h("div", numbers, class_="scroll", tabindex="0", role="region", aria_label="Errors"),
+        ),
     )
 
 

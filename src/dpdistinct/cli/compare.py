@@ -12,11 +12,13 @@ import typer
 from dpdistinct.cli.options import Json, command
 from dpdistinct.errors import FileError, InputError, ParameterError
 from dpdistinct.show.terminal import say
+from dpdistinct.wording import confidence, several
 
 EXAMPLES = (
     "compare january.json february.json",
     "compare months.json",
 )
+FEW = 12  # of more changes those that the noise does not allow to see are only counted
 Answers = Annotated[
     list[Path],
     typer.Argument(
@@ -50,13 +52,19 @@ def compare(answers: Answers, beta: Beta = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([change.to_dict() for change in found]))
         return
-    for change in found:
-        say(change.sentence() if len(found) == 1 else change.sentence().partition(". ")[0] + ".")
-    if len(found) > 1:
-        say(
-            "\nAll of them together have this confidence. They compare what a limit of "
-            f"{found[0].bound:,} pairs for each person keeps."
-        )
+    if len(found) == 1:
+        say(found[0].sentence())
+        return
+    shown = found if len(found) <= FEW else [change for change in found if change.verdict != "unclear"]
+    sure = f", with {confidence(found[0].beta)} confidence"
+    for change in shown:
+        say(change.sentence().partition(". ")[0].replace(sure, "") + ".")
+    if others := len(found) - len(shown):
+        say(f"No change that the noise allows to see in {'the other' if shown else 'any of'} {others:,}.")
+    say(
+        f"\nAll {len(found):,} together have {confidence(found[0].beta)} confidence. They compare what a "
+        f"limit of {several(found[0].bound, 'pair')} for each person keeps."
+    )
 
 
 def _own(kind: type, answer: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import typer
 
 import dpdistinct
 from dpdistinct.cli import app as app_page
-from dpdistinct.cli import check, compare, count, demo, explore, guide, ledger, plan, sql
+from dpdistinct.cli import check, compare, count, demo, explore, guide, ledger, plan, release, sql
 from dpdistinct.cli.failure import CLOSED, FAILED, FULL, GONE, INSIDE, USAGE, fail, message_of, status_of
 from dpdistinct.cli.options import defaults, say_what_decided
 from dpdistinct.errors import DpdistinctError, is_full_disk
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="Count the distinct elements in a table, with a proven limit on what the answer tells about "
     "any person.",
 )
-for one in (count, sql, compare, guide, check, plan, explore, app_page, demo):
+for one in (count, sql, release, compare, guide, check, plan, explore, app_page, demo):
     one.add_to(app)
 app.add_typer(ledger.app, name="ledger")
 

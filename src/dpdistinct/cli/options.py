@@ -157,6 +157,7 @@ def defaults() -> dict[str, Any]:
     return {
         "count": texts,
         "sql": {name: value for name, value in texts.items() if name != "epsilon"},
+        "release": {name: value for name, value in texts.items() if name not in ("epsilon", "beta")},
         "explore": reading,
         "check": reading,
         "plan": planning,

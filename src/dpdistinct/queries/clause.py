@@ -314,7 +314,7 @@ class _Release:
 
     def _inner_column(self, node: Node, stem: str) -> str:
         """The column of the inner query that holds this, named as it is written."""
-        text = printed(select_node([{**node, "alias": ""}])).lower()
+        text = _text(node)
         if text not in self._elements:
             taken = {name.lower() for name in self._elements.values()}
             own = node["column_names"][-1] if node["class"] == "COLUMN_REF" else self._words(node) or stem
@@ -425,8 +425,8 @@ class _Release:
             raise ClauseError(how)
         self._redirect(pairs, public["alias"])
         keys = [self._meant(key, self._node["select_list"]) for key in self._node["group_expressions"]]
-        wanted = [printed(select_node([{**key, "alias": ""}])).lower() for key in keys]
-        offered = {printed(select_node([{**row, "alias": ""}])).lower(): name for name, row in pairs.items()}
+        wanted = [_text(key) for key in keys]
+        offered = {_text(row): name for name, row in pairs.items()}
         if sorted(wanted) != sorted(offered):
             raise ClauseError(how)
         order = [names.index(offered[text]) for text in wanted]
@@ -692,7 +692,20 @@ def _same(one: Node, other: Node) -> bool:
 
 
 def _text(node: Node) -> str:
-    return printed(select_node([{**node, "alias": ""}])).lower()
+    """The same text for expressions that differ in the case of names alone."""
+    return printed(select_node([_in_small_letters({**node, "alias": ""})]))
+
+
+def _in_small_letters(tree: Any) -> Any:
+    """A tree with its names of columns and functions in small letters; constants stay as they are."""
+    if isinstance(tree, list):
+        return [_in_small_letters(child) for child in tree]
+    if not isinstance(tree, dict):
+        return tree
+    names = {"column_names": [name.lower() for name in tree.get("column_names", [])]}
+    if "function_name" in tree:
+        names["function_name"] = tree["function_name"].lower()
+    return {key: names[key] if key in names else _in_small_letters(value) for key, value in tree.items()}
 
 
 def _conjuncts(node: Node) -> list[Node]:

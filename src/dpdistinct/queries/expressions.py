@@ -7,12 +7,13 @@ their full name, system.main.lower, because a macro of a database may be called 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from dpdistinct.queries.functions import CASTS, SCALARS, TOTAL, is_widening
+from dpdistinct.queries.functions import CASTS, SCALARS, TOTAL, is_widening, limits
 from dpdistinct.queries.refusals import PersonWiseError
 from dpdistinct.queries.tree import Node, casts_of, is_value, kinds_of, printed
 
@@ -105,14 +106,18 @@ def constant(kind: str, text: str = "") -> Expression:
     return Expression("constant", text=text, extra=(kind,))
 
 
+_TYPE = re.compile(r"(?P<name>[^(]+)(?:\((?P<size>\d+(?:,\d+)*)\))?")
+
+
 def cast(child: Expression, kind: str, *, or_null: bool = False) -> Expression:
     """To a type on the list; a constant must be one of the type, unless it may become NULL."""
-    name, _, size = kind.partition("(")
-    if CASTS.get(name) != name:
+    found = _TYPE.fullmatch(kind)
+    if found is None or CASTS.get(found["name"]) != found["name"]:
         raise PersonWiseError(
             f"a value cannot be cast to {kind} here", "cast it to a number, a text or a date"
         )
-    expression = Expression("cast", (child,), name, extra=tuple(int(n) for n in size[:-1].split(",") if n))
+    size = tuple(map(int, found["size"].split(","))) if found["size"] else ()
+    expression = Expression("cast", (child,), found["name"], extra=size)
     if child.op == "constant" and not is_value(printed(select_node([_plain(expression)]))):
         if or_null:
             return replace(expression, children=(constant("NULL_LITERAL"),))
@@ -230,7 +235,10 @@ def _analysed(expression: Expression) -> tuple[Node, str]:
     children = []
     for child, place in zip(expression.children, places, strict=True):
         name = "" if place.column is None else place.column.name
-        children.append(_analysed(cast(child, casts[name]) if name in casts else child)[0])
+        part, part_kind = _analysed(cast(child, casts[name]) if name in casts else child)
+        computed = name in casts or child.op in ("call", "cast", "constant")
+        looked_at = expression.op in ("call", "cast") and not computed
+        children.append(_within_limits(part, part_kind) if looked_at else part)
     node = _build(expression, children)
     needed = expression.op in ("call", "cast") and not _is_literal(expression) and not _is_total(expression)
     return operator_node("OPERATOR_TRY", node) if needed else node, kind
@@ -252,6 +260,8 @@ def _signature(part: Expression) -> tuple[str, dict[str, str]]:
             if not name:
                 raise PersonWiseError(f"{source} is taken for {target}", "write a CAST")
             casts[name] = target
+        elif name and limits(source):
+            casts[name] = target
     children = [
         safe(
             child
@@ -271,6 +281,27 @@ def _is_total(expression: Expression) -> bool:
     if expression.op == "cast":
         return not expression.extra and is_widening(found[0], expression.text)
     return expression.text in TOTAL and all(kind == "VARCHAR" for kind in found)
+
+
+def _within_limits(node: Node, kind: str) -> Node:
+    """The value, or NULL if it is none of its type's: functions of DuckDB's fail on it even under TRY."""
+    found = limits(kind)
+    if found is None:
+        return node
+    first, last, *infinite = (
+        safe(cast(constant("STRING", text), kind))
+        for text in (*found, *(("-infinity", "infinity") if kind.startswith("TIMESTAMP") else ()))
+    )
+    between = {
+        "class": "BETWEEN", "type": "COMPARE_BETWEEN", "alias": "", "input": node, "lower": first,
+        "upper": last,
+    }  # fmt: skip
+    same = [comparison_node("COMPARE_EQUAL", node, value) for value in infinite]
+    return {
+        "class": "CASE", "type": "CASE_EXPR", "alias": "",
+        "case_checks": [{"when_expr": and_node([between, *same], "CONJUNCTION_OR"), "then_expr": node}],
+        "else_expr": _constant_node("NULL_LITERAL"),
+    }  # fmt: skip
 
 
 def _is_literal(expression: Expression) -> bool:

@@ -1,0 +1,135 @@
+"""`dpdistinct release`: the counts of a plan, one release."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import dpdistinct
+from dpdistinct.cli.count import DryRun
+from dpdistinct.cli.options import (
+    Json,
+    Options,
+    Outputs,
+    check_outputs,
+    command,
+    on_terminal,
+    write_outputs,
+)
+from dpdistinct.question.machine import Machine
+from dpdistinct.question.payment import Payment
+from dpdistinct.show.answers import lines_of
+from dpdistinct.show.bill import bill_of_all
+from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
+from dpdistinct.stopping import heed
+from dpdistinct.wording import epsilon_warning
+
+if TYPE_CHECKING:
+    from dpdistinct.releasing import AnsweredAll
+
+EXAMPLES = (
+    "release plan.toml --dry-run",
+    "release plan.toml --output answers.html --output answers.json",
+    "release plan.toml --ledger budget.db --dataset visits --request-id 2024-01",
+)
+PlanFile = Annotated[
+    Path,
+    typer.Argument(
+        help="What to count, in TOML: data and person once, then each count.",
+        metavar="PLAN",
+        show_default=False,
+    ),
+]
+PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
+MEANS = ("memory_limit", "temp_directory", "threads", "engine")
+TOGETHER = (".json", ".html", ".md")  # files of all answers; of other kinds each answer has one of its own
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, Payment, Machine, only=(*PAYING, *MEANS), examples=EXAMPLES)(release_command)
+
+
+def release_command(
+    plan: PlanFile, options: Options, output: Outputs = None, as_json: Json = False, dry_run: DryRun = False
+) -> None:
+    """Several private counts at once, written down in a plan.
+
+    One debit: all answers, or none. An option on the command line comes before the plan. How a plan is
+    written: docs/plans.md.
+    """
+    from dpdistinct.releasing import ask_all, cost_of, foresee_all, read_plan
+
+    planned = read_plan(plan)
+    payment, machine = Payment.of(_paying(options, planned.paying)), Machine.of(options)
+    outputs = files_of(output, list(planned.questions))
+    check_outputs([path for _, path in outputs], [*planned.data, plan])
+    asked = (planned.data, planned.questions, planned.reading, machine, payment)
+    if dry_run:
+        foreseen = dict(zip(planned.questions, foresee_all(*asked), strict=True))
+        cost = cost_of(planned.questions)
+        fields = {"counts": {name: one.to_dict() for name, one in foreseen.items()}, "cost": cost.to_dict()}
+        say(json.dumps(fields) if as_json else bill_of_all(foreseen, cost, payment.dataset))
+        return
+    with on_terminal("opening", planned.data) as progress:
+        answered = ask_all(*asked, progress=progress)
+    _print(answered, payment, as_json)
+    for name, path in outputs:
+        write_outputs(answered.releases if name is None else answered.releases[name], [path])
+
+
+def _paying(options: Options, planned: Mapping[str, Any]) -> Options:
+    """What is typed comes first, then the plan, then the environment and the settings file."""
+    typed = {word.partition("=")[0].removeprefix("--").replace("-", "_") for word in sys.argv}
+    return options | {name: value for name, value in planned.items() if name not in typed}
+
+
+def files_of(output: list[Path] | None, names: list[str]) -> list[tuple[str | None, Path]]:
+    """One page and one JSON for all answers; of tables and pictures one for each: out.csv, out-pages.csv."""
+    found: list[tuple[str | None, Path]] = []
+    for path in output or ():
+        if path.suffix.lower() in TOGETHER:
+            found.append((None, path))
+        else:
+            found += [(name, path.with_stem(f"{path.stem}-{name}")) for name in names]
+    return found
+
+
+def _print(answered: AnsweredAll, payment: Payment, as_json: bool) -> None:
+    releases, paid = answered.releases, answered.paid
+    warning = epsilon_warning(Fraction(repr(releases.epsilon)))
+    if as_json:
+        fields = releases.to_dict() | ({"warning": warning} if warning else {})
+        fields |= {"version": dpdistinct.__version__}
+        if paid is not None:
+            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
+            fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
+        text = json.dumps(fields)
+        heed()  # after a signal nothing is published
+        typer.echo(text)
+        return
+    shown: list[tuple[str, str | None]] = []
+    for name, one in releases.answers.items():
+        shown.append((name, None))
+        if one.kind == "grouped":
+            shown += [(f"{one.table(terminal_width())}\n", None), (f"{one.sentence()}\n", None)]  # type: ignore[union-attr]
+        else:
+            number, *lines = lines_of(one)  # type: ignore[arg-type]
+            shown += [(number, NUMBER), ("\n".join(lines) + "\n", None)]
+    heed()
+    for text, colour in shown:
+        say(text, colour=colour)
+    say(releases.promise())
+    if warning:
+        say(f"dpdistinct: warning: {warning}", err=True, colour=WARNING)
+    if paid is not None:
+        from dpdistinct.asking import minute_of
+
+        spent = f"stored answers of {minute_of(paid)}, nothing spent; " if paid.stored else ""
+        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)
