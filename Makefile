@@ -11,7 +11,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) \
 # Where the environment forbids Python to keep byte code, every command would compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
+.PHONY: demo test test-all test-browser test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -24,6 +24,12 @@ test: $(TESTS) lint
 
 test-all: $(TESTS) lint test-spark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"
+
+# The page in a real browser, with axe-core from npm; both are skipped where they cannot be had.
+test-browser: $(TESTS)
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y chromium npm; } >/dev/null 2>&1 || true
+	$(BIN)/python -m pytest -m browser
 
 # PySpark is large, so it is installed only here. It needs Java 17 or newer.
 test-spark: $(TESTS)

@@ -43,6 +43,9 @@ SHAPES = {
 }
 
 
+TARGET, TARGET_CORES = 10**11, 400
+
+
 class Counters(NamedTuple):
     """Of all stages so far."""
 
@@ -89,7 +92,17 @@ def largest_share(spark: Any, since: int) -> float:
     return worst
 
 
-def measure(spark: Any, name: str, rows: int, min_bound: int) -> list[str]:
+class Run(NamedTuple):
+    """What one run took, with all that is scaled up."""
+
+    rows: int
+    cpu: float
+    exchanged: int
+    written: int
+    left: list[int]
+
+
+def measure(spark: Any, name: str, rows: int, min_bound: int) -> tuple[Run, list[str]]:
     path = generate(SHAPES[name], rows, rows, f"scale_{name.replace(' ', '_')}_{rows}")
     table = dpdistinct.table(spark.read.parquet(str(path)), person="person")
     watched, clock = Watched(), Clock(spark)
@@ -105,7 +118,7 @@ def measure(spark: Any, name: str, rows: int, min_bound: int) -> list[str]:
     used = [b - a for a, b in zip(before, after, strict=True)]
     left = ", ".join(f"{pairs:,}" for pairs in watched.left)
     watched.stop()
-    return [
+    return Run(rows, cpu, used[0], used[1], watched.left), [
         name,
         f"{rows:,}",
         f"{wall:.0f} ({cpu:.0f})",
@@ -115,6 +128,29 @@ def measure(spark: Any, name: str, rows: int, min_bound: int) -> list[str]:
         f"{largest_share(spark, since):.1f}",
         left,
         f"{peak / 1e6:.0f} MB, {solved:.1f} s",
+    ]
+
+
+def scaled_up(runs: list[Run]) -> list[str]:
+    """Each counter by its growth from the smallest to the largest run, so that what is fixed drops out.
+
+    What is left follows the shape and not the size: the largest run's share of the pairs.
+    """
+    small, large = runs[0], runs[-1]
+
+    def grown(of_small: float, of_large: float) -> float:
+        if small.rows == large.rows:
+            return of_large / large.rows * TARGET
+        return (of_large - of_small) / (large.rows - small.rows) * TARGET
+
+    cpu = grown(small.cpu, large.cpu)
+    share = large.left[-1] / large.rows
+    return [
+        f"{cpu / 3600:.0f}",
+        f"{cpu / TARGET_CORES / 60:.0f}",
+        f"{grown(small.exchanged, large.exchanged) / 1e12:.1f}",
+        f"{grown(small.written, large.written) / 1e12:.1f}",
+        f"{share * TARGET / 1e9:.2f}",
     ]
 
 
@@ -129,10 +165,21 @@ def main() -> None:
     columns = "", "rows", "seconds: wall (CPU)", "exchanged, B/row", "written, B/row", "tasks", "largest"
     print(head(*columns, "pairs, then left by each round", "driver"))
     spark.range(10**6).selectExpr("sum(id)").collect()
+    runs: dict[str, list[Run]] = {name: [] for name in options.shapes.split(",")}
     for rows in map(int, options.rows.split(",")):
-        for name in options.shapes.split(","):
-            print(line(measure(spark, name, rows, options.min_bound)), flush=True)
+        for name, done in runs.items():
+            run, cells = measure(spark, name, rows, options.min_bound)
+            done.append(run)
+            print(line(cells), flush=True)
     spark.stop()
+    print(f"\nScaled up to {TARGET:,} rows on {TARGET_CORES} cores:\n")
+    print(
+        head(
+            "", "CPU, core hours", "minutes if it scales", "exchanged, TB", "written, TB", "left, 10^9 pairs"
+        )
+    )
+    for name, done in runs.items():
+        print(line([name, *scaled_up(done)]))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
+import queue
 import re
 import shlex
+import signal
+import socket
 import sqlite3
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode, urlsplit
 
 import pytest
 import typer
@@ -20,10 +28,10 @@ from asgi import Browser
 from dpdistinct.app.asked import Asked, period
 from dpdistinct.app.folder import Folder
 from dpdistinct.app.preview import preview
-from dpdistinct.app.server import ROUTES
+from dpdistinct.app.server import ROUTES, serve
 from dpdistinct.cli.main import app as command_line
 from dpdistinct.cost import Cost
-from dpdistinct.errors import ParameterError
+from dpdistinct.errors import FileError, ParameterError
 from dpdistinct.ledger.account import Ledger
 
 PLACES = "Köln", "München", "Zürich"
@@ -269,6 +277,8 @@ def test_a_database_and_its_tables(folder: Path) -> None:
 def test_the_proof_of_a_query_is_a_tree_and_one_that_mixes_people_is_refused(page: Browser) -> None:
     good = READ | {"person": "Kunde", "element": "Seite", "sql": 'SELECT DISTINCT "Kunde", "Seite" FROM data'}
     assert 'class="tree"' in page.get(f"/question?{urlencode(good)}").text
+    bill = page.follow(page.get(f"/release?{urlencode(good | {'dataset': 'besuche'})}"))
+    assert 'class="tree"' in bill.text
     bad = good | {"sql": 'SELECT "Kunde", count(*) OVER () AS "Seite" FROM data'}
     shown = page.get(f"/privacy?{urlencode(bad)}")
     assert shown.status == 400
@@ -350,3 +360,61 @@ def test_the_preview_is_of_made_up_data_alone(page: Browser, monkeypatch: pytest
     assert "epsilon 0.1" in shown.text
     again = preview(people=10_000, elements=50_000, groups=None, epsilon="0.1", counts_people=False)
     assert again.bars[0].truth == 50_000
+
+
+def test_the_address_is_seen_by_nobody_else_when_the_browser_is_opened(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a program is started with is there for all to see: it is the name of a private file alone."""
+    opened: queue.Queue[str] = queue.Queue()
+    said: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.put)
+    kept = {}
+
+    def say(address: str) -> None:
+        said.append(address)
+        threading.Thread(target=look).start()
+
+    def look() -> None:
+        way = Path(unquote(urlsplit(opened.get(timeout=20)).path))
+        kept["text"], kept["mode"] = way.read_text(), way.parent.stat().st_mode & 0o777
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        serve(str(folder), None, say=say)
+    assert html.escape(said[0]) in kept["text"]
+    assert kept["mode"] == 0o700
+
+
+def test_a_port_that_is_taken_and_a_folder_that_is_not_there_are_refused(folder: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(ParameterError, match="is taken"):
+            serve(str(folder), None, port=other.getsockname()[1])
+    with pytest.raises(FileError, match="no such folder"):
+        serve(str(folder / "nowhere"), None)
+
+
+def test_a_worker_whose_server_has_gone_stops(folder: Path) -> None:
+    """Its standard input ends, and it publishes nothing."""
+    task = {
+        "kind": "count",
+        "data": str(folder / "besuche.csv"),
+        "question": {"person": ["Kunde"], "element": ["Seite"]},
+        "reading": {"encoding": "cp1252"},
+        "payment": {},
+    }
+    words = [sys.executable, "-P", "-m", "dpdistinct.app.worker"]
+    text = json.dumps(task) + "\n"
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130
+    assert '"answer"' not in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_first_screen_waits_for_no_library_that_it_does_not_need() -> None:
+    heavy = "numpy", "duckdb", "opendp", "matplotlib", "rich", "sqlite3"
+    code = f"import sys, dpdistinct.app.server; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

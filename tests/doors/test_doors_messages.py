@@ -134,6 +134,10 @@ def calls(folder: Path) -> dict[str, Call]:
         "table": (asked.count_distinct, READ | RELEASE | LIMITS | PAYMENT),
         "Table.count": (asked.count_distinct_by, READ | GROUPS | LIMITS | GROUP_PAYMENT),
         "Table.count_people": (READY.count_people, {"epsilon": 1, "beta": 0.05, "request_id": ""}),
+        "Table.count_all": (
+            READY.count_all,
+            {"counts": {"pages": {"element": "element"}}, "epsilon": 1, "beta": 0.05, "request_id": ""},
+        ),
         "Table.read": (asked.read, READ | LIMITS),
         "Table.check": (asked.check, READ | LIMITS),
         "Table.curve": (READY.curve, {"element": "element", "method": "greedy"}),

@@ -129,6 +129,14 @@ def test_mixtures_of_files_frames_and_databases_have_one_answer() -> None:
         assert rows(BY_COUNTRY, tables={"visits": visits, "users": users}, groups=COUNTRIES) == wanted
 
 
+def test_a_relation_can_be_looked_at_twice() -> None:
+    visits = duckdb.connect().sql("FROM 'visits.parquet'")
+    both = "(FROM visits UNION ALL FROM visits)"
+    assert rows(dp(f"COUNT(DISTINCT url) AS n FROM {both}"), tables={"visits": visits}) == [(PEOPLE + SITES,)]
+    settings = "SELECT current_setting('disabled_optimizers'), current_setting('arrow_large_buffer_size')"
+    assert visits.query("visits", settings).fetchall() == [("", False)]  # as they were
+
+
 def test_a_person_may_have_another_name_in_another_table() -> None:
     pl.read_csv("users.csv").rename({"user_id": "id"}).write_csv("people.csv")
     query = dp("COUNT(DISTINCT url) AS n FROM visits JOIN people ON user_id = id WHERE country = 'DE'")

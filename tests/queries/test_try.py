@@ -124,6 +124,21 @@ def test_what_fails_for_every_row_is_refused_before_there_is_one(expression: str
             proven(f"SELECT user_id FROM visits WHERE ({text}) IS NULL")
 
 
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "TIMESTAMP '294247-01-10'", "DATE '5877642-06-25 (BC)'", "INTERVAL '2147483647 months'",
+        "TIMESTAMPTZ '2025-01-01 00:00:00+00'", "'infinity'::TIMESTAMP_S", "'-infinity'::DATE",
+    ],
+)  # fmt: skip
+def test_a_constant_may_be_one_that_python_does_not_have(constant: str, connection: Any) -> None:
+    column = "day" if constant.startswith("DATE") else "seen"
+    asked = f"day + {constant} < day" if "INTERVAL" in constant else f"{column} < {constant}"
+    sql = proven(f"SELECT user_id FROM visits WHERE {asked}")
+    connection.execute("INSERT INTO visits (user_id, day, seen) VALUES ('ann', '2020-01-01', '2020-01-01')")
+    assert len(connection.sql(f"SELECT hash(s) FROM ({sql}) AS s").fetchall()) <= 1
+
+
 def test_text_that_is_not_utf8_fails_nothing() -> None:
     """In a frame it is possible, and then DuckDB's functions fail in a way that TRY does not catch."""
     texts = [b"\xff", b"a\xc3", b"\xed\xa0\x80", b"ab\x80cd", b"good", None]

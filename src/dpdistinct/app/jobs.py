@@ -100,6 +100,14 @@ class Jobs:
         await asyncio.gather(*watched, return_exceptions=True)
 
     async def _run(self, job: Job) -> None:
+        try:
+            await self._work(job)
+        except Exception:  # its text is written down nowhere
+            pass
+        finally:
+            job.finish("failed", error=DIED)
+
+    async def _work(self, job: Job) -> None:
         process: Any = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "dpdistinct.app.worker"),  # -P: no module of the working folder
             stdin=asyncio.subprocess.PIPE,
@@ -119,7 +127,6 @@ class Jobs:
                 _signal(process, signal.SIGINT)
         finally:
             await _ended(process)
-            job.finish("failed", error=DIED)
 
     async def _listen(self, job: Job) -> None:
         async for line in job.process.stdout:

@@ -44,7 +44,6 @@ from dpdistinct.question.group_lists import Every, GroupList
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import ENCODINGS, Format
 from dpdistinct.show.answers import words_of
-from dpdistinct.show.group_answers import range_of_noise
 from dpdistinct.wording import confidence, epsilon_warning, group_name, odds, surest
 
 EPSILONS = (
@@ -341,7 +340,7 @@ def _groups(asked: Asked) -> Html:
 def _proof(proof: Any) -> Html | None:
     if proof is None:
         return None
-    return h("section", h("h3", "Why each person's rows stay apart"), h("ul", _branch(proof), class_="tree"))
+    return h("section", h("h2", "Why each person's rows stay apart"), h("ul", _branch(proof), class_="tree"))
 
 
 def _branch(proof: Any) -> Html:
@@ -580,7 +579,13 @@ def _payer(asked: Asked, payers: Payers | None) -> Html:
 
 
 def release_screen(
-    place: Place, asked: Asked, foreseen: Any, question: Question, neighbours: str, dataset: str | None
+    place: Place,
+    asked: Asked,
+    foreseen: Any,
+    question: Question,
+    neighbours: str,
+    dataset: str | None,
+    proof: Any,
 ) -> Html:
     """The bill and the one button."""
     quote = foreseen.quote
@@ -629,6 +634,7 @@ def release_screen(
             "Twice pressed, reloaded or gone back to: it is one answer, and it is paid for once.",
             class_="soft",
         ),
+        _proof(proof),
         h("h2", "The command that does the same"),
         command(asked.command(place.folder, place.ledger)),
         step="release",
@@ -750,6 +756,7 @@ def release_part(release: Release | GroupedRelease) -> Html:
         shown = [
             h("p", words.number, class_="number"),
             h("p", words.meaning),
+            _single(release),
             h("p", words.behind) if words.behind else None,
             h("p", words.price, class_="soft"),
         ]
@@ -763,10 +770,21 @@ def release_part(release: Release | GroupedRelease) -> Html:
     )
 
 
+def _single(release: Release) -> Html | None:
+    """One bar; of people with both ends."""
+    if not release.lower_bound or release.estimate is None:
+        return None
+    ends = None if release.upper_bound is None else (release.lower_bound, release.upper_bound)
+    row = charts.Row(release.element or "elements", release.lower_bound, release.estimate, ends)
+    return charts.bars("counted", [row], caption=f"With {confidence(release.beta)} confidence")
+
+
 MOST_BARS = 400
 
 
 def _grouped(release: GroupedRelease) -> Html:
+    from dpdistinct.show.group_answers import range_of_noise  # needs NumPy
+
     rows = [
         charts.Row(group_name(row.group), row.lower_bound, row.estimate, range_of_noise(release, row))
         for row in release.rows[:MOST_BARS]

@@ -8,6 +8,7 @@ import re
 import secrets
 import socket
 import tempfile
+import threading
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -264,6 +265,7 @@ async def bill(request: Request, server: Server) -> Response:
         return _see(asked.link("release", id=screens.new_id()))
 
     def made() -> Response:
+        from dpdistinct.app.schema import proof_of
         from dpdistinct.asking import foresee, parameters_of
         from dpdistinct.question.machine import Machine
 
@@ -271,7 +273,9 @@ async def bill(request: Request, server: Server) -> Response:
         path = place.folder.file(asked.one("file"))
         neighbours = parameters_of(question).neighbours
         foreseen = foresee(path, question, asked.reading(), Machine(), payment)
-        return _page(screens.release_screen(place, asked, foreseen, question, neighbours, payment.dataset))
+        proof = proof_of(asked, place.folder) if question.sql else None
+        numbers = foreseen, question, neighbours
+        return _page(screens.release_screen(place, asked, *numbers, payment.dataset, proof))
 
     return await run_in_threadpool(made)
 
@@ -591,36 +595,43 @@ def serve(
     import uvicorn
 
     token = secrets.token_urlsafe(32)
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-    except OSError:
-        raise ParameterError(f"port {port} is taken; choose another one, or none") from None
-    port = listening.getsockname()[1]
     server = Server(Folder.of(folder), None if ledger is None else os.path.realpath(ledger))
-    config = uvicorn.Config(
-        server.application(port=port, token=token),
-        log_config=None,  # nothing of a request is written down
-        access_log=False,
-        server_header=False,
-        ws="none",
-        h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=100,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=2,
-        lifespan="on",
-    )
-    address = f"http://127.0.0.1:{port}/?token={token}"
-    runner = _runner(config, lambda: _began(address, open_browser, say))
-    with listening:
-        asyncio.run(runner.serve(sockets=[listening]))
+    with socket.socket() as listening, tempfile.TemporaryDirectory(prefix="dpdistinct-") as private:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+        except OSError:
+            raise ParameterError(f"port {port} is taken; choose another one, or none") from None
+        port = listening.getsockname()[1]
+        address = f"http://127.0.0.1:{port}/?token={token}"
+
+        def begun() -> None:
+            say(address)
+            if open_browser:
+                way = open_file(address, private).as_uri()
+                threading.Thread(target=webbrowser.open, args=(way,), daemon=True).start()
+
+        config = uvicorn.Config(
+            server.application(port=port, token=token),
+            log_config=None,  # nothing of a request is written down
+            access_log=False,
+            server_header=False,
+            ws="none",
+            h11_max_incomplete_event_size=64 * 1024,
+            limit_concurrency=100,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=2,
+            lifespan="on",
+        )
+        asyncio.run(_runner(config, begun).serve(sockets=[listening]))
 
 
-def _began(address: str, open_browser: bool, say: Callable[[str], None]) -> None:
-    say(address)
-    if open_browser:
-        webbrowser.open(address)
+def open_file(address: str, private: str) -> Path:
+    """A page in a private folder that leads there: others can see what a browser is started with."""
+    way = Path(private) / "open.html"
+    refresh = h("meta", http_equiv="refresh", content=f"0; url={address}")
+    way.write_text(f"<!DOCTYPE html>{refresh}")
+    return way
 
 
 def _runner(config: Any, begun: Callable[[], None]) -> Any:

@@ -217,12 +217,12 @@ def _constant(node: Node) -> str | None:
 
 @cache
 def is_value(select: str) -> bool:
-    """Whether a constant expression has a value, or fails."""
+    """Whether a constant expression has a value, or fails. Python need not have such a value."""
     import duckdb
 
     try:
         with _lock:
-            _engine().execute(select).fetchall()
+            _engine().execute(f"SELECT hash(s) FROM ({select}) AS s").fetchall()
     except duckdb.Error:
         return False
     return True

@@ -13,7 +13,7 @@ from dpdistinct.question.question import Question
 from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import refuse_twins
 from dpdistinct.sources.databases import is_sqlite, sqlite_tables
-from dpdistinct.sources.duck import bind_stream, chosen_table, large_buffers, literal, quoted
+from dpdistinct.sources.duck import bind_stream, chosen_table, literal, prepared, quoted
 from dpdistinct.sources.files import (
     CSV_SUFFIXES,
     DATABASE_SUFFIXES,
@@ -136,9 +136,16 @@ def _bind_object(stack: ExitStack, connection: Any, name: str, given: Given, mac
     if given.table is not None:
         raise ParameterError("table is for databases, which have several; these data are one")
     if is_relation(given.data):
-        stack.enter_context(large_buffers(given.data))
+        stack.enter_context(prepared(given.data))
         bind_stream(connection, Later(given.data), given.data.columns, name, mended=True)
-        return Bound(described_stream(connection, name))
+
+        def keep() -> None:
+            """A query may look at a table twice at a time, and a relation cannot be read so."""
+            copy = quoted(f"{name} kept for dpdistinct")
+            connection.execute(f"CREATE TEMP TABLE {copy} AS FROM {quoted(name)}")
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS FROM {copy}")
+
+        return Bound(described_stream(connection, name), fast=True, fill=keep)
     frame = frame_of(given.data, machine)
     refuse_twins(frame.columns)
     stream, columns = frame.for_sql()

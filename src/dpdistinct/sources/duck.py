@@ -228,21 +228,27 @@ def _among(label: str, listed: list[str]) -> str:
 
 
 @contextmanager
-def large_buffers(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
-    """While this lasts, the relation's own connection hands out text of any size."""
+def prepared(relation: duckdb.DuckDBPyRelation) -> Iterator[None]:
+    """While this lasts, the relation's own connection hands out text of any size, and plans without a look at
+    the values.
+    """
+    wanted = {LARGE_BUFFERS: "true", "disabled_optimizers": literal(LOOKS_AT_VALUES)}
+    asked = ", ".join(f"current_setting('{name}')" for name in wanted)
 
     def run(sql: str) -> Any:
         result: Any = relation.query("rows_for_dpdistinct", sql)
         return result.fetchall()
 
     with query_errors("the relation"):
-        [(before,)] = run(f"SELECT current_setting('{LARGE_BUFFERS}')")
-        run(f"SET {LARGE_BUFFERS} = true")
+        [before] = run(f"SELECT {asked}")
+        for name, value in wanted.items():
+            run(f"SET {name} = {value}")
     try:
         yield
     finally:
         with suppress(Exception):  # such as a connection that was closed meanwhile
-            run(f"SET {LARGE_BUFFERS} = {bool(before)}")
+            for name, value in zip(wanted, before, strict=True):
+                run(f"SET {name} = {literal(str(value).lower())}")
 
 
 def load_duckdb() -> Any:

@@ -320,19 +320,17 @@ def _open_object(
     refuse_file_options(reading)
     _refuse_table(question)
     if is_relation(data):
-        from dpdistinct.sources.duck import Relation, connect, large_buffers, query_errors
-        from dpdistinct.sources.keeping import Later, kept, moved
+        from dpdistinct.sources.duck import Relation, connect, prepared, query_errors
+        from dpdistinct.sources.keeping import kept, moved
+        from dpdistinct.sources.selecting import in_utf8, selected, table_of
 
-        with large_buffers(data):
-            if question.sql is not None and not question.trust_sql:
-                # Not on the caller's connection, whose settings and macros are not known.
-                with _selected(Later(data), data.columns, question, reading, machine) as source:
-                    yield source
-                return
+        with prepared(data):
             table = data
             if question.sql is not None:
+                rows = data if question.trust_sql else in_utf8(data)
+                sql = selected(question, lambda: {"data": table_of(rows)})
                 with query_errors("the relation", question.sql):
-                    table = data.query("data", question.sql)
+                    table = rows.query("data", sql)
             with connect(machine) if question.groups == "unknown" else nullcontext() as own:
                 keep = None if own is None else lambda rows: kept(own, moved(own, rows))
                 yield Relation(table, threads=machine.threads, copy=keep, reading=reading)
