@@ -62,7 +62,7 @@ def cpu_of(pid: int) -> float:
 
 
 def idle() -> float:
-    """Seconds for a process that does nothing: a peer that tells how busy the machine is."""
+    """Seconds for a process that does nothing, a peer."""
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
     return time.perf_counter() - begin
@@ -90,8 +90,8 @@ def main() -> None:
         starts = [first_screen(folder, running) for _ in range(5)]
         waited, busy = map(sorted, zip(*starts, strict=True))
         print(
-            f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; a Python that does nothing "
-            f"takes {median(idle() for _ in range(5)):.2f} s"
+            f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; a Python that does "
+            f"nothing takes {median(idle() for _ in range(5)):.2f} s"
         )
         print(
             f"start: {median(waited):.2f} s (median of {len(starts)}, most {waited[-1]:.2f} s), of which the "
