@@ -18,7 +18,7 @@ RIGHT, NARROW = 5.75, 3.05
 
 # The way of the data, from top to bottom: the room, what it does, and what it hands on.
 WAY = [
-    ("cli/", "what people type; in Python: table()", "options"),
+    ("cli/   app/", "what people type or click; Python: table()", "options"),
     ("question/", "checked once, before any data", "Question"),
     ("asking", "check, debit, read, curve, mechanism", "a question that is paid for"),
     ("sources/", "any table to keys; src/core reads text", "pairs of 64-bit keys"),

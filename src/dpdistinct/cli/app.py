@@ -31,7 +31,7 @@ def app_command(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Default: one that is free.")] = 0,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
 ) -> None:
-    """A page of one's own on this machine: choose, see, release, account.
+    """A page of one's own: choose, see, release, account.
 
     Prints its address, which has a secret token: whoever has it sees the page. Ctrl-C ends it.
     """
