@@ -139,7 +139,7 @@ def test_count_is_right_when_little_is_hidden(run: Run) -> None:
 def test_several_files_and_several_columns(run: Run) -> None:
     both = ["visits.csv", "visits.csv", "--person", "user_id", "--element", "url"]
     outcome = run("count", *both, "--element", "user_id", "--epsilon", "1000")
-    assert "distinct values of url, user_id," in outcome.out
+    assert "distinct pairs of url and user_id," in outcome.out
 
 
 def test_options_of_duckdb_are_taken_and_temporary_files_removed(run: Run, tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_a_walk_passes_the_functions_in_their_order_and_as_often_as_it_says(
     assert {function: way.get(function, 0) for function in said} == said
 
 
-def test_there_are_seven_walks_and_a_wrong_order_is_noticed() -> None:
-    assert len(walks()) == 7
+def test_there_are_eight_walks_and_a_wrong_order_is_noticed() -> None:
+    assert len(walks()) == 8
     assert is_on_the_way(["a", "c"], ["a", "b", "c"]) is None
     assert is_on_the_way(["c", "a"], ["a", "b", "c"]) == "a"
 

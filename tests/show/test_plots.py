@@ -178,7 +178,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused_at_once(tmp_path: Path) -> No
 def test_without_matplotlib_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for refused in (lambda: COUNT.plot(), lambda: check_output(tmp_path / "out.png")):
-        with pytest.raises(InputError, match=r"pip install '\.\[plot\]' in the clone$"):
+        with pytest.raises(InputError, match=r"pip install -e '\.\[plot\]' in the clone$"):
             refused()
     check_output(tmp_path / "out.csv")
 
