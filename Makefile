@@ -11,7 +11,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) \
 # Where the environment forbids Python to keep byte code, every command would compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
+.PHONY: demo test test-long test-all test-browser test-spark lint test-clang wheel sanitize fuzz fuzz-doors benchmark paper paper-smoke docs clean
 
 demo: $(STAMP)
 	@$(BIN)/dpdistinct demo
@@ -20,7 +20,10 @@ demo: $(STAMP)
 # are cores, because some tests wait.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: $(TESTS) lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not spark"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not long and not spark"
+
+test-long: $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "long and not slow and not spark"
 
 test-all: $(TESTS) lint test-spark
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"

@@ -214,6 +214,7 @@ def too_few(successes: int, releases: int, beta: str) -> bool:
 # "tent" has a file of its own.
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m not in ("shifted_inverse", "tent")])
 @pytest.mark.parametrize("table", TABLES)
+@pytest.mark.long
 def test_the_lower_bound_holds_as_often_as_it_says(table: str, mechanism: str) -> None:
     assert not too_few(hits(TABLES[table], mechanism, 250, "0.05"), 250, "0.05")
 

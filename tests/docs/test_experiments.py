@@ -309,6 +309,7 @@ def test_a_run_that_compared_nothing_fails(tmp_path: Path) -> None:
 
 
 @at_hand
+@pytest.mark.long
 def test_a_small_run_agrees_with_the_paper(smoke: tuple[Path, Path]) -> None:
     with (smoke[1] / "numbers.csv").open() as file:
         numbers = [row for row in csv.DictReader(file) if row["data"] == "amazon_fashion" and row["paper"]]

@@ -61,6 +61,7 @@ def runner() -> ModuleType:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.long
 def test_a_notebook_runs_and_shows_the_outputs_of_a_run(path: Path) -> None:
     """As many as are stored, of the same kinds: the numbers are noise."""
     stored = json.loads(path.read_text())

@@ -122,6 +122,7 @@ def honest_command(write: Callable[[Path, list[Any]], Path], folder: Path) -> tu
 
 
 @pytest.mark.parametrize("kind", CASES)
+@pytest.mark.long
 def test_one_row_changes_neither_the_status_nor_what_is_said(kind: str, tmp_path: Path) -> None:
     write, enemy = CASES[kind]
     without = honest_command(write, tmp_path)

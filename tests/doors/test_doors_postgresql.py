@@ -26,6 +26,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.long
 def test_an_enemy_in_postgresql_moves_the_curves_by_what_they_may(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -382,6 +382,7 @@ NOT_UTF_8 = [b"\xff", b"S\xf0o", b"a\xc3", b"\xed\xa0\x80"]
     "form", ["lower({})", "trim({})", "reverse({})", "regexp_replace({}, 'o', 'x')", "{}[:9]"]
 )
 @pytest.mark.parametrize("wrap", ["Arrow", "pandas"])
+@pytest.mark.long
 def test_a_text_of_arrow_that_is_not_utf_8_fails_no_function_of_sql(form: str, wrap: str) -> None:
     """Arrow looks at no text, so a Parquet file with such bytes becomes such a table."""
 

@@ -193,6 +193,7 @@ def assault(kind: str, seed: str, times: int, check: Check, folder: Path) -> set
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.long
 def test_damaged_files(kind: str, check: Check, tmp_path: Path) -> None:
     (tmp_path / f"whole{kind}").write_bytes(KINDS[kind][0]())
     assert check(tmp_path / f"whole{kind}") == 0

@@ -58,6 +58,7 @@ def test_greedy_reaches_half_of_matching_on_every_small_graph(small_tables: Smal
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.long
 def test_matching_is_the_maximum_flow_on_random_graphs(shape: str) -> None:
     random = np.random.default_rng(20231210)
     people, elements, rows, skew = SHAPES[shape]

@@ -68,6 +68,7 @@ def test_matching_is_the_maximum_flow_where_few_of_many_find_a_way(holders: int,
 @pytest.mark.parametrize("skew", [0, 0.5, 1, 2])
 @pytest.mark.parametrize("holders", [2, 3, 5])
 @pytest.mark.parametrize("crowd", [0, 700])
+@pytest.mark.long
 def test_levels_phases_and_trees_find_the_same_loads(holders: int, skew: float, crowd: int) -> None:
     # Tables of this size seldom need more than levels. Here the levels do all the work, or none, or stop
     # on the way. Then phases do what is left, or trees, or both: trees that begin after one phase are often

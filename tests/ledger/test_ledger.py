@@ -568,6 +568,7 @@ def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: 
 
 
 @pytest.mark.preloads
+@pytest.mark.long
 def test_death_at_every_write_loses_no_debit_and_gives_one_answer(tmp_path: Path, shim: str) -> None:
     run("kill_at_writes", tmp_path, LD_PRELOAD=shim)
     for torn in (0, 1):
@@ -936,6 +937,7 @@ def flipped(whole: bytes) -> Iterator[bytes]:
         yield bytes(broken)
 
 
+@pytest.mark.long
 def test_flipped_bits_are_refused_or_harmless(sound: Path, path: Path) -> None:
     expected = everything(sound)
     refused = 0

@@ -521,6 +521,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.long
 def test_after_10000_requests_the_next_takes_no_more_steps_than_the_tenth(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,7 @@ def check_joint_law(sampler: Sampler, contest: str, epsilon: Fraction, draws: in
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("contest", CONTESTS)
 @pytest.mark.parametrize("epsilon", ["1/2", "5"])
+@pytest.mark.long
 def test_choice_and_value_follow_their_joint_law(name: str, contest: str, epsilon: str) -> None:
     check_joint_law(SAMPLERS[name](), contest, Fraction(epsilon), 600)
 
@@ -103,6 +104,7 @@ def test_choice_and_value_follow_their_joint_law_over_many_draws(contest: str, e
 
 
 @pytest.mark.parametrize("odds", [-3.0, 0.0, 4.0])
+@pytest.mark.long
 def test_the_noise_at_the_resolution_of_releases_follows_its_law(odds: float) -> None:
     # One competitor, behind or ahead; amounts in twenty cells of equal probability.
     epsilon, draws = Fraction(1), 800

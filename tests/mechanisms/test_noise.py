@@ -133,6 +133,7 @@ def test_the_margin_at_scales_worked_out_by_hand(scale: int, margin: int) -> Non
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, "3"), (1, "1/2"), (7, "3/10")])
+@pytest.mark.long
 def test_laplace_noise_follows_its_law(name: str, sensitivity: int, epsilon: str) -> None:
     sampler, draws, value = SAMPLERS[name](), 10_000, 1000
     noise = {"sensitivity": sensitivity, "epsilon": Fraction(epsilon)}

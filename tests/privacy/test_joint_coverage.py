@@ -68,6 +68,7 @@ def test_the_margin_is_the_one_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("aim", AIMS)
+@pytest.mark.long
 def test_factors_of_the_table_are_certified(aim: Any, certify: Any) -> None:
     # Some factors around a few candidates; the long form does all of them.
     places = certify.surroundings()

@@ -198,6 +198,7 @@ EXTREMES = {
 
 
 @pytest.mark.parametrize("kind", EXTREMES)
+@pytest.mark.long
 def test_an_aggregate_neither_fails_nor_depends_on_the_order_of_rows(kind: str) -> None:
     from dpdistinct.queries import Table
 

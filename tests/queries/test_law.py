@@ -41,6 +41,7 @@ def check_law(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.long
 def test_one_person_more_changes_no_row_of_others_and_fails_nothing(seed: int) -> None:
     check_law(seed)
 

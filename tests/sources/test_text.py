@@ -74,6 +74,7 @@ def read_json(data: bytes, *names: str, **settings: Any) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.long
 def test_random_files_say_what_the_naive_reader_says(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
