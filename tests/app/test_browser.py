@@ -204,6 +204,7 @@ def test_a_double_click_a_reload_and_the_way_back_are_one_answer(window: Any, fo
 def test_two_buttons_pressed_at_once_in_one_window_send_one_form(window: Any, folder: Path) -> None:
     """Without our script: two identical requests are on their way at once."""
     to_bill(window)
+    window.locator("form[action='/release']").wait_for()
     found = window.evaluate(
         """async () => {
           const body = new URLSearchParams(new FormData(document.querySelector("form[action='/release']")));

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # What each prints, at least. Numbers are random; these lower bounds are 0 in no run that anybody will see.
 PRINTS = {

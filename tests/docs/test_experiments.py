@@ -19,6 +19,8 @@ import pytest
 from scipy import stats
 from scipy.optimize import linprog
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -309,7 +311,6 @@ def test_a_run_that_compared_nothing_fails(tmp_path: Path) -> None:
 
 
 @at_hand
-@pytest.mark.long
 def test_a_small_run_agrees_with_the_paper(smoke: tuple[Path, Path]) -> None:
     with (smoke[1] / "numbers.csv").open() as file:
         numbers = [row for row in csv.DictReader(file) if row["data"] == "amazon_fashion" and row["paper"]]

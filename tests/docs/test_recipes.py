@@ -22,6 +22,8 @@ from dpdistinct import asking
 from dpdistinct.ledger import store as ledger_store
 from postgresql_server import NoServerError, running_server
 
+pytestmark = pytest.mark.long
+
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 DAY = "2024-01-31"
 

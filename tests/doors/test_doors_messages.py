@@ -202,6 +202,7 @@ def cases() -> list[tuple[str, str]]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "parameter"), cases())
+@pytest.mark.long
 def test_no_message_shows_what_was_handed_in(name: str, parameter: str, tmp_path: Path) -> None:
     function, known = calls(tmp_path)[name]
     shown = []

@@ -19,6 +19,8 @@ from doors import SIDES, UnwritableError, assert_law
 from doors_arrow import COLUMNS
 from dpdistinct import Contributions
 
+pytestmark = pytest.mark.long
+
 # (type, value): physical values, as in doors_arrow.py.
 ODD: dict[str, tuple[str, Any]] = {
     "text that is not UTF-8": ("string", b"\xff\xfe"),

@@ -15,6 +15,8 @@ from dpdistinct import InputError
 from postgresql_server import NoServerError
 from test_doors import SEED
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
@@ -26,7 +28,6 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.long
 def test_an_enemy_in_postgresql_moves_the_curves_by_what_they_may(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -387,6 +387,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("kind", POSTGRESQL)
+@pytest.mark.long
 def test_what_postgresql_calls_equal_has_one_key(server: Server, kind: str) -> None:
     rng = random.Random(f"{SEED}/{kind}")
     values = ", ".join(f"($x${POSTGRESQL[kind](rng)}$x$::{kind}, {i})" for i in range(ROWS))
@@ -403,6 +404,7 @@ def test_what_postgresql_calls_equal_has_one_key(server: Server, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["text", "varchar(20)", "shout"])
+@pytest.mark.long
 def test_a_column_of_postgresql_with_a_collation_is_refused(server: Server, kind: str) -> None:
     """By which different texts are equal. Others only order them."""
     server.run(

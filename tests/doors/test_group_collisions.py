@@ -20,6 +20,8 @@ from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 
+pytestmark = pytest.mark.long
+
 SIDES = {"person": "user", "element": "site"}
 
 

@@ -24,6 +24,8 @@ import pytest
 
 from dpdistinct.cli import main as cli
 
+pytestmark = pytest.mark.long
+
 SECRET = b"S3CR3T"
 HEADER = b"user_id,url\n"
 ROWS = b"".join(b"S3CR3T-u%d,https://S3CR3T.example/%d\n" % (i % 20, i) for i in range(200))
@@ -193,7 +195,6 @@ def assault(kind: str, seed: str, times: int, check: Check, folder: Path) -> set
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.long
 def test_damaged_files(kind: str, check: Check, tmp_path: Path) -> None:
     (tmp_path / f"whole{kind}").write_bytes(KINDS[kind][0]())
     assert check(tmp_path / f"whole{kind}") == 0

@@ -561,6 +561,7 @@ def check_rooms(directory: Path, at_least: dict[str, int]) -> None:
             CHECKS.get(scene, check_after_death)(room)
 
 
+@pytest.mark.long
 def test_death_at_every_statement_loses_no_debit_and_gives_one_answer(tmp_path: Path) -> None:
     run("kill_at_statements", tmp_path)
     check_rooms(tmp_path, {"create": 45, "ready": 45, "paid": 38, "answered": 18})

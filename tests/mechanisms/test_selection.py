@@ -110,6 +110,7 @@ def test_one_person_moves_a_score_of_the_paper_by_at_most_k(case) -> None:  # ty
 
 @settings(max_examples=500)
 @given(neighbours(structured=True))
+@pytest.mark.long
 def test_one_person_moves_a_lead_by_at_most_k(case) -> None:  # type: ignore[no-untyped-def]
     before, after, bounds, cost = case
     for head in (0, cost):

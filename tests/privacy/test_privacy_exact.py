@@ -163,6 +163,7 @@ def test_no_pair_of_sampled_curves_is_told_apart_by_more_than_epsilon(
 @pytest.mark.parametrize("pair", CONSTRUCTED)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "4"])
+@pytest.mark.long
 def test_no_constructed_neighbour_is_told_apart_by_more_than_epsilon(
     epsilon: str, mechanism: str, pair: str
 ) -> None:

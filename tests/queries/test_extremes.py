@@ -18,6 +18,8 @@ from dpdistinct.queries import Table, prove
 from dpdistinct.queries.functions import CASTS, SCALARS
 from dpdistinct.sources.duck import LOOKS_AT_VALUES
 
+pytestmark = pytest.mark.long
+
 DAYS = ["infinity", "-infinity", "290309-12-22 (BC)", "294247-01-10", "2024-02-29", "0001-12-31 (BC)"]
 MOMENTS = [*DAYS, "294247-01-10 04:00:54", "1677-09-21 00:12:44", "2262-04-11 23:47:16"]
 EXTREMES: dict[str, list[str]] = {

@@ -167,6 +167,7 @@ def test_what_is_not_listed_is_refused_and_explained(name: str) -> None:
         )
 
 
+@pytest.mark.long
 def test_no_function_of_duckdb_gets_through_that_is_not_listed(connection: Any) -> None:
     names = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions() ORDER BY 1").fetchall()
     listed = {*SCALARS, *WRITTEN_OUT, *AGGREGATES, *WINDOWS, "count_star", "unnest"}

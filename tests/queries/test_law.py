@@ -104,6 +104,7 @@ def comparable(rows: list[tuple[Any, ...]]) -> Counter[str]:
 
 
 @pytest.mark.parametrize("seed", range(1000, 1002))
+@pytest.mark.long
 def test_where_nothing_fails_the_result_is_that_of_the_query_as_written(seed: int) -> None:
     check_same_result(seed)
 

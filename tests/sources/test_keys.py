@@ -50,6 +50,7 @@ def test_batches_of_any_size_make_the_same_table(rows: list[Row], size: int, ski
 
 
 @pytest.mark.parametrize("spread", [1, 2**44], ids=["keys with equal top bytes", "keys everywhere"])
+@pytest.mark.long
 def test_one_huge_batch_is_sorted_and_merged(spread: int) -> None:
     # More rows than may wait, so they are merged.
     random = np.random.default_rng(20231219)
