@@ -200,6 +200,16 @@ def _dates(asked: Asked) -> str:
     return f", dates as {DATE_FORMATS.get(written, written)}" if written else ""
 
 
+def may_see() -> Html:
+    """The box that the owner ticks before anything is shown that is not private."""
+    return h(
+        "div",
+        h("input", type="checkbox", id="may-see", name="may_see", value="yes", required=True),
+        h("label", "I may see this data", for_="may-see"),
+        class_="option",
+    )
+
+
 def _look(asked: Asked) -> Html:
     return h(
         "details",
@@ -213,12 +223,7 @@ def _look(asked: Asked) -> Html:
             "look",
             asked.with_(id=new_id()),
             (),
-            h(
-                "div",
-                h("input", type="checkbox", id="may-see", name="may_see", value="yes", required=True),
-                h("label", "I may see this data", for_="may-see"),
-                class_="option",
-            ),
+            may_see(),
             button="Show it",
             post=True,
         ),

@@ -11,7 +11,7 @@ from dpdistinct.app.asked import Asked
 from dpdistinct.app.jobs import Job
 from dpdistinct.app.layout import facts, form, table
 from dpdistinct.app.markup import Html, cut, h
-from dpdistinct.app.screens import EPSILONS, Place, new_id
+from dpdistinct.app.screens import EPSILONS, Place, may_see, new_id
 
 
 def looked_screen(place: Place, asked: Asked, job: Job) -> Html:
@@ -83,12 +83,7 @@ def explore_screen(place: Place, asked: Asked) -> Html:
             "explore",
             asked.with_(id=new_id()),
             (),
-            h(
-                "div",
-                h("input", type="checkbox", id="may-see", name="may_see", value="yes", required=True),
-                h("label", "I may see this data", for_="may-see"),
-                class_="option",
-            ),
+            may_see(),
             button="Explore",
             post=True,
         ),
