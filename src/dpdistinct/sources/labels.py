@@ -142,7 +142,7 @@ def spark_label(column: str, kind: str, every: Every | None) -> str:
     text = f"CAST({column} AS STRING)"  # without the collation that a column of text may have
     if every is None:
         if kind == "StringType":
-            return _mended_on_spark(text)
+            return mended_on_spark(text)
         if kind in ("BooleanType", "ByteType", "ShortType", "IntegerType", "LongType"):
             return text
         if kind != "DateType":
@@ -180,7 +180,8 @@ def _period_on_spark(day: str, every: Every) -> str:
     return f"substr(CAST({day} AS STRING), 1, { {'day': 10, 'month': 7, 'year': 4}[every] })"
 
 
-def _mended_on_spark(text: str) -> str:
+def mended_on_spark(text: str) -> str:
+    """Spark's SQL for what the core makes of a text."""
     cut = f"regexp_extract_all(hex(CAST({text} AS BINARY)), '({_CHARACTERS})', 1)"
     one = _character("digits", "r'\\x'", "decode(unhex(digits), 'UTF-8')")
     whole = f"array_join(transform({cut}, digits -> {one}), '')"

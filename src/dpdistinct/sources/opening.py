@@ -80,10 +80,9 @@ def _open_on_spark(
     from dpdistinct.sources.spark.session import open_files
     from dpdistinct.sources.spark.source import SparkSource
 
-    if reading != BY_NAME:
+    if reading.of_files != BY_NAME:
         raise ParameterError(
-            "encoding, columns, format, delimiter, comment, header, quotes, trim and date_format are for "
-            "engine duckdb"
+            "encoding, columns, format, delimiter, comment, header and quotes are for engine duckdb"
         )
     _refuse_table(question)
     needs_trust(question, "Spark")
@@ -92,7 +91,7 @@ def _open_on_spark(
     table, files = open_files(places, question.sql)
     if question.sql is None:
         refuse_milliseconds([path for path in files or () if suffix_of(path) == ".parquet"], question)
-    return SparkSource(table, machine.temp_directory, progress, text=text, files=files)
+    return SparkSource(table, machine.temp_directory, progress, reading=reading, text=text, files=files)
 
 
 def _places(data: Any) -> list[str]:
@@ -340,12 +339,7 @@ def _open_object(
 
         if question.sql is not None:
             raise ParameterError("sql does not apply to a Spark DataFrame; prepare it with Spark's own SQL")
-        if reading.tidies:
-            raise ParameterError(
-                "trim and date_format do not apply to a Spark DataFrame; prepare it with Spark's own "
-                "trim and to_date"
-            )
-        yield SparkSource(data, machine.temp_directory, progress)
+        yield SparkSource(data, machine.temp_directory, progress, reading=reading)
         return
     if machine.engine == "spark":
         raise ParameterError("engine spark is for files that Spark reads; a Spark DataFrame needs no engine")

@@ -1,4 +1,4 @@
-r"""Values as the caller says they are meant: `trim` and `date_format`, in DuckDB's SQL.
+r"""Values as the caller says they are meant: `trim` and `date_format`, in DuckDB's SQL and in Spark's.
 
     trim           ASCII white space (space, \t, \n, \v, \f, \r) is taken off both ends of a text; one that is
                    then empty is NULL
@@ -25,7 +25,7 @@ import re
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.reading import DIRECTIVES, Reading
-from dpdistinct.sources.labels import mended_sql
+from dpdistinct.sources.labels import mended_on_spark, mended_sql
 
 WHITE_SPACE = " \t\n\v\f\r"
 TEXTS = ("varchar", "enum")
@@ -50,16 +50,45 @@ def tidied(
     return (_date(text, str(reading.date_format)), "date") if dates else (text, "varchar")
 
 
+def tidied_on_spark(column: str, kind: str, reading: Reading, every: Every | None = None) -> tuple[str, str]:
+    """The same in Spark's SQL, for the names of its types."""
+    dates = reading.date_format is not None and every is not None
+    if dates and kind != "StringType":
+        raise ParameterError(NO_TEXT)
+    if kind != "StringType" or not (reading.trim or dates):
+        return column, kind
+    text = f"CAST({column} AS STRING)"  # without the collation that a column of text may have
+    if reading.trim:
+        # Spark's trim counts bytes ahead, so only in UTF-8 are all of them there.
+        white_space = ", ".join(f"chr({ord(c)})" for c in WHITE_SPACE)
+        text = f"nullif(trim(BOTH concat({white_space}) FROM {mended_on_spark(text)}), '')"
+    return (_date_on_spark(text, str(reading.date_format)), "DateType") if dates else (text, kind)
+
+
 def _date(text: str, form: str) -> str:
     """The date of a text; NULL if it has another form, or if there is no such day."""
     pattern, places = pattern_of(form)
     written = "'" + pattern.replace("'", "''") + "'"
+    year, month, day = _parts(text, written, places)
+    fits = f"regexp_full_match({text}, {written})"
+    return f"CASE WHEN {fits} THEN TRY(make_date({year}, {month}, {day})) END"
+
+
+def _date_on_spark(text: str, form: str) -> str:
+    pattern, places = pattern_of(form)
+    pattern = pattern.replace("'", "\\x27")  # what r'' cannot hold
+    year, month, day = _parts(text, f"r'{pattern}'", places)
+    date = f"TRY_CAST(concat_ws('-', {year}, {month}, {day}) AS DATE)"
+    return f"CASE WHEN {text} RLIKE r'\\A(?:{pattern})\\z' THEN {date} END"
+
+
+def _parts(text: str, written: str, places: dict[str, int]) -> tuple[str, str, str]:
+    """Year, month and day of a text that fits the pattern."""
     parts = {
         name: f"TRY_CAST(regexp_extract({text}, {written}, {place}) AS INT)" for name, place in places.items()
     }
     year = parts.get("%Y") or f"({parts['%y']} + CASE WHEN {parts['%y']} < 69 THEN 2000 ELSE 1900 END)"
-    fits = f"regexp_full_match({text}, {written})"
-    return f"CASE WHEN {fits} THEN TRY(make_date({year}, {parts['%m']}, {parts['%d']})) END"
+    return year, parts["%m"], parts["%d"]
 
 
 def pattern_of(form: str) -> tuple[str, dict[str, int]]:

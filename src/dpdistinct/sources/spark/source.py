@@ -15,6 +15,7 @@ from dpdistinct.errors import ColumnError, ParameterError, constant_error, shown
 from dpdistinct.question.group_lists import GroupList, label_order
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.columns import Named
 from dpdistinct.sources.forms import SPARK, refused, refused_collation
 from dpdistinct.sources.labels import spark_label
@@ -23,6 +24,7 @@ from dpdistinct.sources.source import NO_GROUPS, Groups
 from dpdistinct.sources.spark.keys import UNSORTED, ByConnection, ByFiles, Progress, Transfer
 from dpdistinct.sources.spark.session import functions_of, is_connect, quiet
 from dpdistinct.sources.streams import ArrowStream
+from dpdistinct.sources.tidying import tidied_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,6 +50,7 @@ class SparkSource(Named):
         temp_directory: str | None = None,
         progress: Progress | None = None,
         *,
+        reading: Reading = BY_NAME,
         text: bool = False,
         files: list[str] | None = None,
     ) -> None:
@@ -57,6 +60,7 @@ class SparkSource(Named):
         self._df = df
         self._functions = functions_of(df)
         kind = ByConnection if connect else ByFiles
+        self._reading = reading
         self._transfer: Transfer = kind(df.sparkSession, temp_directory, progress or (lambda name: None))
         self.text, self.files = text, files
         with quiet(df.sparkSession), constant_error(UNREADABLE_SCHEMA):
@@ -146,8 +150,8 @@ class SparkSource(Named):
         first = functions.expr("min(number) OVER (PARTITION BY person)")
         return numbered.withColumn("first", first).where("number = first").select("person", "element")
 
-    def _column(self, asked: str) -> tuple[Column, str, Any]:
-        """A column of the table, its name and its type."""
+    def _column(self, asked: str) -> tuple[str, Any]:
+        """The name of a column of the table, and its type."""
         name = self.find(asked)
         alike = [column for column in self.columns if column.lower() == name.lower()]
         if len(alike) > 1 and self._df.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
@@ -155,24 +159,26 @@ class SparkSource(Named):
                 f"there are columns that differ from {shown(name)} in case alone, which Spark takes for one; "
                 "rename them"
             )
-        return self._functions.col(quoted(name)), name, dict(self._kinds)[name]
+        return name, dict(self._kinds)[name]
 
     def _find(self, asked: str) -> tuple[Column, str | None]:
         """A column, and what its values are cast to."""
-        column, name, kind = self._column(asked)
+        name, kind = self._column(asked)
         type_name = type(kind).__name__
         if type_name not in SPARK:
             raise refused(name)
         if getattr(kind, "collation", BYTES) != BYTES:
             raise refused_collation(name, f"collate(lower({{}}), '{BYTES}')")
-        return column, SPARK[type_name]
+        column, _ = tidied_on_spark(quoted(name), type_name, self._reading)
+        return self._functions.expr(column), SPARK[type_name]
 
     def _labels(self, question: Question) -> list[Column]:
         """The labels of the grouping columns."""
         labels = []
         for asked, every in zip(question.group_by, question.periods, strict=True):
-            _, name, kind = self._column(asked)
-            labels.append(self._functions.expr(spark_label(quoted(name), type(kind).__name__, every)))
+            name, kind = self._column(asked)
+            tidy = tidied_on_spark(quoted(name), type(kind).__name__, self._reading, every)
+            labels.append(self._functions.expr(spark_label(*tidy, every)))
         return labels
 
 
