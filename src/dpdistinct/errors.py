@@ -13,7 +13,7 @@ from typing import Any
 
 
 class DpdistinctError(Exception):
-    """Every error that dpdistinct raises on purpose."""
+    """Every error that dpdistinct raises on purpose. One that ends in [DP01] has a page: docs/errors.md."""
 
 
 class ParameterError(DpdistinctError, ValueError):
@@ -60,7 +60,9 @@ def without_values(path: str) -> str:
     return re.sub(r"([^/=]+)=[^/]*/", r"\1=.../", path)
 
 
-NO_ROOM = "no room is left for temporary files; free some space, or name another folder with temp_directory"
+NO_ROOM = (
+    "no room is left for temporary files; free some space, or name another folder with temp_directory [DP14]"
+)
 
 
 def is_full_disk(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,23 @@ def test_the_share_is_that_of_the_bytes_before_the_place_that_is_read(files: lis
     with gzip.open(files[2]) as packed:
         packed.read(1_000_000)
         assert share_read(sizes) == pytest.approx(0.75, abs=0.05)
+
+
+def test_of_parquet_the_bytes_that_were_read_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"x" * 4_000_000)
+    before = shares.bytes_read()
+    assert before is not None
+    with path.open("rb", buffering=0) as file:
+        os.pread(file.fileno(), 1_500_000, 2_000_000)
+    sizes = sizes_of([str(path)])
+    assert line("reading", sizes, 3.7, before) == "reading, 1.5 MB of at most 4.0 MB, 3 s"
+    assert line("reading", sizes, 3.7, before - 9_000_000) == "reading, 4.0 MB of at most 4.0 MB, 3 s"
+    assert line("reading, sorting on disk and counting", sizes, 0).endswith("counting, 0 s")
+    monkeypatch.setattr(shares, "COUNTERS", "/nowhere")
+    assert line("reading", sizes, 0) == "reading, 0 s"
 
 
 def test_other_files_that_are_open_do_not_matter(files: list[Path], tmp_path: Path) -> None:

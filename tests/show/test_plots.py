@@ -201,11 +201,10 @@ def test_contributions_show_nothing_in_a_notebook() -> None:
 
 def test_every_hint_installs_from_the_clone_as_the_readme_does() -> None:
     root = Path(__file__).parents[2]
-    assert "pip install '.[plot,postgresql,spark]' in the clone" in (root / "README.md").read_text().replace(
-        "`", ""
-    )
-    for path in (root / "src").rglob("*.py"):
-        assert "pip install 'dpdistinct" not in path.read_text(), path
+    assert "`pip install -e '.[plot,postgresql,spark]'` in the clone" in (root / "README.md").read_text()
+    for path in [*(root / "src").rglob("*.py"), *(root / "docs").rglob("*.md")]:
+        for elsewhere in ("pip install 'dpdistinct", "pip install '.["):  # would replace what make installed
+            assert elsewhere not in path.read_text(), path
 
 
 def test_the_colours_differ_in_how_dark_they_are() -> None:

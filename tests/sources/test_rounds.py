@@ -323,7 +323,8 @@ def test_a_rest_that_fits_is_solved_when_rounds_take_little_out(visits: pa.Table
     assert len(seen) == 1 or min(seen) == 1
 
 
-TOKENS = Path(__file__).resolve().parents[3] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[2]
+TOKENS = ROOT.parent / "shared" / "data"
 
 
 @pytest.mark.slow
@@ -343,3 +344,15 @@ def test_token_sets(name: str) -> None:
     for least in (1, 4, 16, 64):
         curve = limited.curve("element", min_bound=least)
         assert whole(curve) == whole(exact.beginning_at(least))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["PS.AQ", "L.EP", "O.OD", "L.RD"])
+@pytest.mark.usefixtures("to_the_end")
+def test_tpch_at_scale_1(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    rows = pytest.importorskip("graphs", reason="make benchmark installs what makes them").tpch(task)
+    exact = matching_curve(dpdistinct.table(rows, person="person").read("element"))
+    limited = dpdistinct.table(rows, person="person", memory_limit="1GB")
+    for least in (4, 16, 64):
+        assert whole(limited.curve("element", min_bound=least)) == whole(exact.beginning_at(least))

@@ -84,7 +84,7 @@ def compare(before: Release, after: Release, *, beta: Number | None = None) -> C
         raise ParameterError(
             f"the answers have different limits per person ({before.bound} and {after.bound}), so they keep "
             "different parts of the truth; for months that can be compared ask with --series NAME, or with "
-            "--mechanism fixed --max-bound N"
+            "--mechanism fixed --max-bound N [DP10]"
         )
     exact_beta = _beta(before.beta if beta is None else beta)
     margin = change_margin(_noise_of(before), _noise_of(after), exact_beta)

@@ -38,6 +38,8 @@ def app_command(
     try:
         from dpdistinct.app.server import serve
     except ImportError:
-        raise InputError("the page needs Starlette and uvicorn: pip install '.[app]' in the clone") from None
+        raise InputError(
+            "the page needs Starlette and uvicorn: pip install -e '.[app]' in the clone"
+        ) from None
     place = None if ledger is None else str(ledger)
     serve(str(folder), place, port=port, open_browser=open_, say=say)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from dpdistinct.sources.shares import share_read, sizes_of
+from dpdistinct.sources.shares import bytes_read, share_read, sizes_of
 
 FIRST_SHOWN = 0.5  # seconds; a short run shows nothing
 SHOWN_EVERY = 0.2
@@ -27,7 +27,7 @@ class Progress:
         """places: the input, as the caller gave it."""
         self.step = step
         self._places = list(places)
-        self._begin = time.monotonic()
+        self._begin, self._before = time.monotonic(), bytes_read() or 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._show, daemon=True)
 
@@ -52,7 +52,7 @@ class Progress:
         try:
             while not self._over.wait(SHOWN_EVERY):
                 columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some say 0
-                shown = line(self.step, files, time.monotonic() - self._begin)
+                shown = line(self.step, files, time.monotonic() - self._begin, self._before)
                 _write(ERASE + shown[: columns - 1])
             _write(ERASE)
         except (OSError, ValueError):  # the terminal has gone
@@ -64,8 +64,10 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
-def line(step: str, files: dict[str, int], seconds: float) -> str:
+def line(step: str, files: dict[str, int], seconds: float, before: int = 0) -> str:
     """The step, the share of the bytes if it reads files, and the time.
+
+    before: what the process had read when it began.
 
     >>> line("solving: matching", {}, 75.2)
     'solving: matching, 1 min 15 s'
@@ -74,6 +76,10 @@ def line(step: str, files: dict[str, int], seconds: float) -> str:
     parts = [step]
     if share is not None:
         parts.append(f"{share:.0%} of {_size(sum(files.values()))}")
+    elif step == "reading" and files and all(name.endswith(".parquet") for name in files):
+        read, whole = bytes_read(), sum(files.values())
+        if read is not None:  # columns that nobody asked for stay unread
+            parts.append(f"{_size(min(read - before, whole))} of at most {_size(whole)}")
     minutes, rest = divmod(int(seconds), 60)
     parts.append(f"{minutes} min {rest:02} s" if minutes else f"{rest} s")
     return ", ".join(parts)

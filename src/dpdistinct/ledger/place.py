@@ -31,18 +31,18 @@ def check_place(path: str, name: str) -> None:
         if os.stat(path).st_nlink > 1:
             raise LedgerError(
                 f"the ledger {name} has a second name, a hard link, by which debits may be lost; remove all "
-                f"names but one (they are found by: find FOLDER -samefile {name})"
+                f"names but one (they are found by: find FOLDER -samefile {name}) [DP11]"
             )
     if _is_mounted(path):
         raise LedgerError(
             f"the ledger {name} is mounted by itself, and so has two names, by which debits may be lost; "
-            "mount its folder"
+            "mount its folder [DP11]"
         )
     if not _is_of_its_time(path):
         raise LedgerError(
             f"the ledger {name} was used in another place after a process died here, and its journal "
             f"would undo that; put {name}-journal away, and look whether all is there: "
-            "dpdistinct ledger history NAME --ledger FILE"
+            "dpdistinct ledger history NAME --ledger FILE [DP11]"
         )
 
 

@@ -26,6 +26,7 @@ CANONICAL = json.JSONEncoder(
 )
 LARGEST = 2**63  # integers in the file are below this
 COMPARED = ("person", "element", "method")  # what all answers of a series have in common
+RAISE = "dpdistinct ledger raise NAME --budget N --ledger FILE"
 SUBSCRIBE = "dpdistinct ledger subscribe NAME --name {} --answers N --epsilon N --delta N --ledger FILE"
 TOO_DEAR = "compute must return an answer that says its epsilon and costs at most what was paid for"
 
@@ -189,7 +190,7 @@ def place_in(found: Subscription | None, asked: EntryRow, cost: Cost) -> int:
     if not found.left:
         raise BudgetError(
             f"all {found.answers:,} answers of subscription {name!r} are used; nothing was spent; "
-            f"to pay for another one: {SUBSCRIBE.format('ANOTHER')}"
+            f"to pay for another one: {SUBSCRIBE.format('ANOTHER')} [DP07]"
         )
     return found.used + 1
 
@@ -201,7 +202,8 @@ def check_covered(account: Account, cost: Cost) -> None:
         left, budget = (_shown(amount, pure) for amount in (account.left, account.budget))
         raise BudgetError(
             f"{cost} is over the budget of data set {account.dataset!r}: "
-            f"{left} is left of {budget}; nothing was spent"
+            f"{left} is left of {budget}; nothing was spent; "
+            f"ask for less, or raise the budget: {RAISE} [DP07]"
         )
 
 
@@ -217,7 +219,7 @@ def check_same_question(paid: EntryRow, asked: EntryRow) -> None:
     if differ:
         raise RequestError(
             f"request {short(str(paid.request_id))!r} is known with another "
-            f"{' and another '.join(map(short, differ))}; choose another request id; nothing was spent"
+            f"{' and another '.join(map(short, differ))}; choose another request id; nothing was spent [DP08]"
         )
 
 
@@ -233,7 +235,7 @@ def check_same_series(begun: SeriesRow, asked: EntryRow) -> None:
     if differ:
         raise RequestError(
             f"series {begun.name!r} began with another {' and another '.join(differ)}, so this answer could "
-            "not be compared with it; choose another name for the series; nothing was spent"
+            "not be compared with it; choose another name for the series; nothing was spent [DP10]"
         )
 
 
@@ -246,11 +248,11 @@ def stored_answer(
         if paid.request_id:
             raise RequestError(
                 f"request {short(paid.request_id)!r} was answered for {old}; this is {new}; "
-                "choose another request id"
+                "choose another request id [DP09]"
             )
         raise RequestError(
             f"this question was answered for {old}; this is {new}; "
-            "for a new answer, which is paid for, give a request id such as 2024-02"
+            "for a new answer, which is paid for, give a request id such as 2024-02 [DP09]"
         )
     answer = json.loads(str(paid.answer))
     return Stored(str(paid.kind), answer, str(paid.answered), stored, account.left, subscription)

@@ -25,7 +25,7 @@ BUSY_SECONDS = 60.0
 UNUSABLE = "cannot be read and written; check the permissions and the space of the file and its directory"
 DAMAGED = (
     "is damaged or is no ledger, and refuses everything; put back a copy that knows every release, "
-    "or take its budgets as spent"
+    "or take its budgets as spent [DP12]"
 )
 UNUSABLE_CODES = tuple(f"SQLITE_{code}" for code in ("CANTOPEN", "FULL", "IOERR", "PERM", "READONLY"))
 DRAFT = ".ledger-"  # how the folder begins in which a ledger is made

@@ -157,7 +157,8 @@ class Meaning:
     def _aggregate(self, name: str, nodes: list[Node], node: Node) -> Expression:
         if not self.inside:
             raise PersonWiseError(
-                f"the aggregate {name} cannot stand here", "put it into the SELECT list or into HAVING"
+                f"the aggregate {name} cannot stand here",
+                "put it into the SELECT list or into HAVING, and not as the person's column",
             )
         if node["order_bys"]["orders"] or node["export_state"]:
             raise PersonWiseError(f"{name} takes no ORDER BY here", "leave it out")
@@ -181,7 +182,8 @@ class Meaning:
         name = node["function_name"].lower()
         if not self.inside:
             raise PersonWiseError(
-                "a window function cannot stand here", "put it into the SELECT list or QUALIFY"
+                "a window function cannot stand here",
+                "put it into the SELECT list or QUALIFY, and not as the person's column",
             )
         if node["schema"] or node["catalog"]:
             raise PersonWiseError("a function of a schema may be anybody's", "write its name alone")

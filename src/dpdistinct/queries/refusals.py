@@ -22,7 +22,7 @@ class PersonWiseError(ParameterError):
 
     def __str__(self) -> str:
         at = f" at `{self.part}`" if self.part else ""
-        return f"sql{at}: {self.reason}; {self.way_out}"
+        return f"sql{at}: {self.reason}; {self.way_out} [DP06]"
 
 
 def shortened(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from dpdistinct.errors import ColumnError, shown
@@ -80,13 +80,19 @@ def find_column(name: str, columns: list[str], text: bool) -> str:
         raise ColumnError(f"columns like {asked} differ in case alone; rename one")
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and all(part.lower() in known for part in parts):
-        raise ColumnError(f"no column {asked}; several columns are named one by one: --element A --element B")
+        raise ColumnError(
+            f"no column {asked}; several columns are named one by one: --element A --element B [DP01]"
+        )
     if text:  # where --no-header was forgotten, the names are somebody's row
         raise ColumnError(
             f"no column {asked}; is the first line a header (--no-header), and does --delimiter fit? "
-            "`dpdistinct check FILE` shows the columns"
+            "`dpdistinct check FILE` shows the columns [DP01]"
         )
     close = difflib.get_close_matches(name.lower(), known)
     if close:
-        raise ColumnError(f"no column {asked}; did you mean {', '.join(repr(known[c]) for c in close)}?")
-    raise ColumnError(f"no column {asked}; there are {', '.join(map(repr, columns[:8])) or 'none'}")
+        raise ColumnError(f"no column {asked}; did you mean {_listed(known[c] for c in close)}? [DP01]")
+    raise ColumnError(f"no column {asked}; there are {_listed(columns[:8]) or 'none'} [DP01]")
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(repr, columns))

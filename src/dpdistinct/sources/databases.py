@@ -221,7 +221,7 @@ def _encoding_of(cursor: Any) -> str:
     if encoding not in ("UTF8", "SQL_ASCII", *SINGLE_BYTE):
         raise FileError(
             f"text of a database in {encoding} cannot be read for certain: PostgreSQL fails on a character "
-            "that UTF-8 does not have; read from a copy in UTF8"
+            "that UTF-8 does not have; read from a copy in UTF8 [DP15]"
         )
     return encoding
 

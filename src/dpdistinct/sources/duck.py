@@ -409,7 +409,7 @@ def query_errors(name: str, sql: str | None = None, hidden: Sequence[str] = ()) 
     """
     duckdb = load_duckdb()
     with constant_error(
-        f"{name} could not be read; is it complete and of the kind its name says?", FileError
+        f"{name} could not be read; is it complete and of the kind its name says? [DP05]", FileError
     ):
         try:
             yield

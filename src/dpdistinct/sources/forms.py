@@ -57,7 +57,7 @@ def refused(name: str) -> ColumnError:
     """The one answer to a type that is not on the list."""
     return ColumnError(
         f"column {name!r} has a type without keys (nested, or unknown here); "
-        "convert it to text, or name several columns"
+        "convert it to text, or name several columns [DP03]"
     )
 
 
@@ -65,7 +65,7 @@ def refused_for_sql(name: str) -> ColumnError:
     """The one answer to a type that DuckDB does not know, or may fail to convert for a single value."""
     return ColumnError(
         f"column {name!r} has a type that DuckDB, which counts by group and runs sql, does not read for "
-        "certain; convert it to text (a time of a zone: to microseconds)"
+        "certain; convert it to text (a time of a zone: to microseconds) [DP03]"
     )
 
 
@@ -76,7 +76,7 @@ def refused_collation(name: str, way: str) -> ColumnError:
     """
     return ColumnError(
         f"column {name!r} has a collation by which different texts are equal; say in sql which ones are one: "
-        f"SELECT {way.format(name)} AS {name}, ..."
+        f"SELECT {way.format(name)} AS {name}, ... [DP04]"
     )
 
 

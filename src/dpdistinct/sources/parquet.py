@@ -53,7 +53,7 @@ def refuse_milliseconds(paths: list[str], question: Question) -> None:
     asked = {name.lower() for name in question.names}
     for name, reason in unsafe.items():
         if name.lower() in asked and "milliseconds" in reason:
-            raise ColumnError(f"column {name!r} {reason}")
+            raise ColumnError(f"column {name!r} {reason} [DP03]")
 
 
 def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:

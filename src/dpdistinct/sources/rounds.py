@@ -30,7 +30,8 @@ SMALL = 10**6  # so many pairs are solved at once, whatever another round would 
 TOO_MUCH_LEFT = (
     "matching cannot count this table within memory_limit at this min_bound, and nothing was published; ask "
     "with a larger min_bound (such as 4 times as much), with a larger memory_limit, or with method greedy, "
-    "which needs neither. Whether this happens depends on the data: keep it to those who may see the table"
+    "which needs neither. Whether this happens depends on the data: keep it to those who may see the table "
+    "[DP13]"
 )
 
 

@@ -181,7 +181,7 @@ def _session() -> SparkSession:
     if not remote and not shutil.which("java") and not os.access(os.path.join(home, "bin", "java"), os.X_OK):
         raise InputError(
             "Spark needs Java 17 or newer, and there is none: install it (Debian: apt-get install "
-            "default-jre-headless), or set JAVA_HOME"
+            "default-jre-headless), or set JAVA_HOME [DP16]"
         )
     try:
         with warnings.catch_warnings(action="ignore"):

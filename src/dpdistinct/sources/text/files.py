@@ -93,11 +93,12 @@ class TextSource(LocalSource):
         if self._files.numbered and name.lower() not in map(str.lower, self.columns):
             raise ColumnError(
                 f"no column {asked_for(name)}; without a header, columns are numbers from 1, "
-                "or have the names that `columns` gives them, in order"
+                "or have the names that `columns` gives them, in order [DP01]"
             )
         if NUMBER.fullmatch(name) and name not in self.columns:
             raise ColumnError(
-                f"no column {asked_for(name)}; columns have numbers where there is no header: --no-header"
+                f"no column {asked_for(name)}; columns have numbers where there is no header: "
+                "--no-header [DP01]"
             )
         return super().look_for(name)
 

@@ -75,7 +75,8 @@ def _refuse_other_encoding(path: str, start: bytes, encoding: str) -> None:
 def _other_encoding(path: str, encoding: str, likely: str) -> InputError:
     kind = f"{encoding.upper()} text"
     return InputError(
-        f"the header line of {file_name(path)} is not {kind}; try encoding {likely}, or convert the file"
+        f"the header line of {file_name(path)} is not {kind}; try encoding {likely}, or convert the file "
+        "[DP02]"
     )
 
 
