@@ -703,7 +703,7 @@ def test_32_processes_at_once_never_overspend(tmp_path: Path) -> None:
     assert results.count("published") == 17
     assert len(results) == 32
     assert {text.split(": ")[1] for text in results if text != "published"} == {
-        "0 is left of 1.7; nothing was spent"
+        "0 is left of 1.7; nothing was spent; ask for less, or raise the budget"
     }
     assert Ledger(tmp_path / "ledger.db").show() == [Account("visits", Cost("1.7"), Cost("1.7"), 17)]
 
