@@ -267,3 +267,10 @@ def test_a_window_function_gives_what_duckdb_gives(name: str, connection: Any) -
     assert sorted(map(repr, connection.sql(proven(text)).fetchall())) == sorted(
         map(repr, connection.sql(text).fetchall())
     )
+
+
+def test_a_part_of_a_date_that_is_none_has_the_type_of_one_that_is(connection: Any) -> None:
+    """DuckDB takes it for a DOUBLE as soon as it sees that a constant is no date."""
+    for part in ("extract(month FROM ('x' || '')::DATE)", "datepart('month', ('x' || '')::DATE)"):
+        found = connection.sql(proven(f"SELECT user_id, tags[{part}] AS tag FROM visits")).fetchall()
+        assert {tag for _, tag in found} == {None}

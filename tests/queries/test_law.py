@@ -73,6 +73,14 @@ def test_each_rule_is_broken_200_times_and_refused(rule: str) -> None:
     check_refused(rule, 200)
 
 
+# As a proven query reads a table: 1 / -0.0 and the text of -nan would tell apart what is equal.
+ONE_ZERO = """
+    CREATE OR REPLACE TABLE visits AS SELECT * REPLACE (
+        CASE WHEN price = 0 THEN 0::DOUBLE WHEN isnan(price) THEN 'nan'::DOUBLE ELSE price END AS price
+    ) FROM visits
+"""
+
+
 def check_same_result(seed: int) -> None:
     chance = random.Random(seed)
     compared = 0
@@ -80,14 +88,18 @@ def check_same_result(seed: int) -> None:
     for number in range(BLOCK):
         if number % 25 == 0:
             world = World(chance)
+            world.without.execute(ONE_ZERO)
         text = Grammar(chance).query(chance.choice([0, 1, 1, 2])).text
         if ordered(text):
             continue
         proven = prove(text, private=PRIVATE, public=PUBLIC)
         try:
             wanted = world.without.execute(text).fetchall()
+            world.without.execute(f"PRAGMA disable_optimizer; {text}")  # which leaves out some that fail
         except duckdb.Error:
             continue  # then there is nothing to be equal to
+        finally:
+            world.without.execute("PRAGMA enable_optimizer")
         compared += 1
         assert comparable(world.without.execute(proven.sql).fetchall()) == comparable(wanted), text
     assert compared > BLOCK // 10

@@ -469,7 +469,7 @@ def test_a_missing_column_comes_with_the_nearest_names() -> None:
     with pytest.raises(InputError, match=r"^no column 'usr_id'; did you mean 'user_id'"):
         read(frame, person="usr_id", element="url")
     with pytest.raises(
-        InputError, match=r"^no column 'qqq'; there are 'user_id', 'url', 'user_name' \[DP01\]$"
+        InputError, match=r"^no column 'qqq'; there are 'user_id', 'url', 'user_name' \[DP01]$"
     ):
         read(frame, person="user_id", element=["url", "qqq"])
 

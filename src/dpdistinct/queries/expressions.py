@@ -219,6 +219,10 @@ def kinds(expressions: list[Expression]) -> list[str]:
     return [_analysed(expression)[1] for expression in expressions]
 
 
+# Of a constant that DuckDB finds to be NULL they are a DOUBLE, whatever the part is.
+DATE_PARTS = ("date_part", "datepart")
+
+
 @lru_cache(maxsize=1 << 14)
 def _analysed(expression: Expression) -> tuple[Node, str]:
     """The tree and the type. It is found part by part: of each part, by the types of its children."""
@@ -241,7 +245,10 @@ def _analysed(expression: Expression) -> tuple[Node, str]:
         children.append(_within_limits(part, part_kind) if looked_at else part)
     node = _build(expression, children)
     needed = expression.op in ("call", "cast") and not _is_literal(expression) and not _is_total(expression)
-    return operator_node("OPERATOR_TRY", node) if needed else node, kind
+    node = operator_node("OPERATOR_TRY", node) if needed else node
+    if expression.text in DATE_PARTS and not _depends(expression):
+        node = _cast_node(node, kind, (), True)
+    return node, kind
 
 
 @cache
