@@ -117,6 +117,12 @@ def text_field(name: str, label: str, value: str = "", *, help: str = "", **more
     )
 
 
+def slider(name: str, label: str, most: int, value: int, *behind: Html, **more: Any) -> Html:
+    """A place from 0 to `most`, to be dragged. It is the script's, and hidden without one."""
+    place = h("input", type="range", id=name, min=0, max=most, step=1, value=value, **more)
+    return h("div", h("label", label, for_=name), place, *behind, class_="slider needs-script")
+
+
 def area(name: str, label: str, value: str = "", *, help: str = "", rows: int = 5) -> Html:
     """Several lines to type."""
     about = f"about-{name}" if help else None

@@ -9,7 +9,7 @@ from typing import Any
 from dpdistinct.app import charts
 from dpdistinct.app.asked import Asked
 from dpdistinct.app.jobs import Job
-from dpdistinct.app.layout import facts, form, table
+from dpdistinct.app.layout import facts, form, slider, table
 from dpdistinct.app.markup import Html, cut, h
 from dpdistinct.app.screens import EPSILONS, Place, may_see, new_id
 
@@ -188,21 +188,13 @@ def _errors(errors: list[dict[str, Any]]) -> Html:
             along="Part of the truth",
             most=most,
         ),
-        h(
-            "div",
-            h("label", "Epsilon", for_="which"),
-            h(
-                "input",
-                type="range",
-                id="which",
-                min=0,
-                max=len(rows) - 1,
-                step=1,
-                value=middle,
-                aria_valuetext=f"epsilon {EPSILONS[middle]}",
-                data_rows="errors",
-            ),
-            class_="slider needs-script",
+        slider(
+            "which",
+            "Epsilon",
+            len(rows) - 1,
+            middle,
+            aria_valuetext=f"epsilon {EPSILONS[middle]}",
+            data_rows="errors",
         ),
         h("p", id="at", role="status", class_="odds needs-script"),
         h(

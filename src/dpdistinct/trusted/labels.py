@@ -18,6 +18,7 @@ from dpdistinct.sources.duck import quoted
 from dpdistinct.sources.forms import duckdb_type
 from dpdistinct.sources.labels import label_sql, mended_sql
 from dpdistinct.sources.tidying import TEXTS, WHITE_SPACE, pattern_of, tidied
+from dpdistinct.trusted.figures import Figures
 
 EXAMPLES = 5
 LOOKED_AT = 1000  # labels that are not listed, where those that nearly are are looked for
@@ -50,7 +51,7 @@ class Labels:
     nearly: dict[str, str]  # of missing ones a label of the table that is nearly the same
 
 
-class GroupRows:
+class GroupRows(Figures):
     """The rows in DuckDB, by what their columns of groups hold."""
 
     def __init__(
@@ -181,15 +182,6 @@ class GroupRows:
 
     def _is_listed(self, i: int, reading: Reading) -> str:
         return f"coalesce({self._label(i, reading)} IN (FROM listed_{i}), false)"
-
-    def _row(self, sql: str) -> tuple[Any, ...]:
-        (row,) = self._all(sql)
-        return row
-
-    def _all(self, sql: str) -> list[tuple[Any, ...]]:
-        with constant_error(_core.FAILED):
-            found: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
-        return found
 
 
 def _read(column: str, kind: str) -> str:

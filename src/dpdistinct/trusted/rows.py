@@ -16,6 +16,7 @@ from dpdistinct.sources.files import CSV_SUFFIXES, JSON_LINES_SUFFIXES, paths_of
 from dpdistinct.sources.opening import kind_of, open_source, text_files
 from dpdistinct.sources.tidying import WHITE_SPACE
 from dpdistinct.trusted.check_result import Ids
+from dpdistinct.trusted.figures import Figures
 from dpdistinct.trusted.guesses import look_at_names, look_at_width
 
 EXAMPLES = 3
@@ -24,7 +25,7 @@ Sides = Sequence[Sequence[str]]  # the columns of the person, those of the eleme
 Found = dict[str, Any]  # fields of a Check
 
 
-class Rows:
+class Rows(Figures):
     """The rows in DuckDB: each pair of ids once, with the number of its rows."""
 
     def __init__(
@@ -139,15 +140,6 @@ class Rows:
     def _number(self, condition: str) -> int:
         (rows,) = self._row(f"SELECT coalesce(sum(rows), 0)::BIGINT FROM pairs WHERE {condition}")
         return int(rows)
-
-    def _row(self, sql: str) -> tuple[Any, ...]:
-        (row,) = self._all(sql)
-        return row
-
-    def _all(self, sql: str) -> list[tuple[Any, ...]]:
-        with constant_error(_core.FAILED):
-            found: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
-        return found
 
 
 def id_of(columns: Sequence[str], *, trim: bool) -> str:
