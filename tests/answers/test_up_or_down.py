@@ -121,6 +121,14 @@ def test_tables_without_changes_have_no_such_column(changed: dict[str, Any]) -> 
     with pytest.raises(ParameterError):
         changes(table)
     assert "change" not in table.table()
+    assert "<th>change</th>" not in table._repr_html_()
+
+
+def test_every_form_for_people_has_the_column_and_the_sentence_about_it() -> None:
+    for shown in (MONTHS.table(), MONTHS.to_markdown(), MONTHS._repr_html_()):
+        assert " or more" in shown
+        assert "change" in shown.split("or more")[0]
+    assert "<th>change</th>" in MONTHS._repr_html_()
 
 
 def test_the_command_reads_what_count_wrote(

@@ -175,14 +175,19 @@ def title_of(release: GroupedRelease) -> str:
 
 
 def told_of(release: GroupedRelease) -> Told:
-    """For a page of Markdown: all rows, a column for each of the group."""
+    """For a page of Markdown."""
+    return Told(title_of(release), (_all_rows(release), sentence_of(release)))
+
+
+def _all_rows(release: GroupedRelease) -> Rows:
+    """With a column for each of the group."""
     heads = [*release.heads, "at least", "noisy count"]
     rows = [[*_names(row), _at_least(row), f"{row.estimate:,}"] for row in release.rows]
     changed = _changed(release)
     if changed:
         heads.append("change")
         rows = [[*cells, changed.get(row.group, "")] for row, cells in zip(release.rows, rows, strict=True)]
-    return Told(title_of(release), (Rows(heads, rows, len(release.heads)), sentence_of(release)))
+    return Rows(heads, rows, len(release.heads))
 
 
 def table_of(release: GroupedRelease, width: int | None = None) -> str:
@@ -220,14 +225,15 @@ def _bar(release: GroupedRelease, row: GroupRow, longest: int) -> str:
 
 
 def html_of(release: GroupedRelease) -> str:
-    most = _most(release)
-    heads = [*release.heads, "at least", "noisy count", ""]
-    lines = ["<table><thead><tr>", *(f"<th>{html.escape(h)}</th>" for h in heads), "</tr></thead><tbody>"]
-    for row in release.rows:
-        cells = [*map(html.escape, _names(row)), _at_least(row), f"{row.estimate:,}"]
-        width = 200 * row.lower_bound // most
-        bar = f'<div style="width:{width}px;height:1em;background:var(--spent,#0b6e4f)"></div>'
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in [*cells, bar]) + "</tr>")
+    """A bar behind each row, as wide as there is room."""
+    most, table = _most(release), _all_rows(release)
+    lines = ['<table style="white-space:nowrap"><thead><tr>']
+    lines += [*(f"<th>{html.escape(head)}</th>" for head in [*table.heads, ""]), "</tr></thead><tbody>"]
+    for row, cells in zip(release.rows, table.rows, strict=True):
+        width = 100 * row.lower_bound // most
+        bar = f'<div style="width:{width}%;height:1em;background:var(--spent,#0b6e4f)"></div>'
+        shown = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        lines.append(f'<tr>{shown}<td style="width:200px">{bar}</td></tr>')
     return "".join([*lines, "</tbody></table><p>", html.escape(sentence_of(release)), "</p>"])
 
 

@@ -100,7 +100,7 @@ class Picture(Figure):
 
 def new_picture(title: str, about: str, source: str, *, height: float, warning: str = "") -> Picture:
     """An empty picture with its words; `height` is what is left for the drawing, in inches."""
-    titles, lines = textwrap.wrap(printable(title), 50), textwrap.wrap(printable(about), 94)
+    titles, lines = textwrap.wrap(printable(title), 50), textwrap.wrap(printable(about), 88)
     sources = textwrap.wrap(printable(source), 90)
     band = 0.36 if warning else 0.0
     top = band + 0.16 + 0.28 * len(titles) + 0.19 * len(lines) + 0.16
@@ -500,7 +500,7 @@ def picture_of_query(answer: QueryRelease) -> Picture:
     more = f"The first {len(cut)} of {len(table.rows):,} rows." if len(cut) < len(table.rows) else ""
     delta = f", delta {plain(answer.delta)}" if answer.delta else ""
     source = source_line(f"epsilon {plain(answer.epsilon)}{delta} for all numbers")
-    about = " ".join([more, *(part for part in told.parts if isinstance(part, str))])
+    about = " ".join([*filter(None, [more]), *(part for part in told.parts if isinstance(part, str))])
     picture = new_picture(told.title, about, source, height=0.4 + 0.27 * (len(cut) + 1))
     axes = picture.subplots()
     axes.set_axis_off()
