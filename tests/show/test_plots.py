@@ -117,7 +117,7 @@ def test_every_ending_is_written(ending: str, tmp_path: Path) -> None:
         "count": ["2,575", "or more distinct values of url", "epsilon 1", "95% confidence"],
         "people": ["2,991", "2,961", "3,021"],
         "categories": ["Distinct values of url by country", "DE", "FR", "56", "156", "too small"],
-        "months": ["Jan", "Dec", "2024", "distinct values of url", "Line: the range"],
+        "months": ["Jan", "Dec", "2024", "distinct values of url", "Line: the"],
         "days": ["Pale area: at least", "1 Jan"],
         "panels": ["DE", "FR", "Jan"],
         "labels": ["cost $1 $2", "&lt;b&gt;&amp;", "xxx…"],
