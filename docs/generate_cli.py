@@ -31,7 +31,7 @@ object) and one of these exit statuses. No message quotes the data.
 
 Defaults for `ledger`, `epsilon`, `beta`, `memory_limit`, `temp_directory` and `threads` may stand in
 `~/.config/dpdistinct.toml`, the ledger with its whole path. An option comes first, then an environment
-variable, then the file; what the file decided is said on standard error, with `count --json` in the answer.
+variable, then the file; what the file decided is said on standard error, with `--json` in the answer.
 A `dpdistinct.toml` of the working folder is not read: a folder that somebody else made must not choose what
 is spent, and from which budget. (pip reads none either; git and direnv do only where their user allowed it.
 With direnv, set `DPDISTINCT_LEDGER` there.)

@@ -40,6 +40,7 @@ from dpdistinct.sources.columns import exact_names
 from dpdistinct.sources.files import find_files, paths_of
 from dpdistinct.sources.opening import described, open_source
 from dpdistinct.sources.source import Source
+from dpdistinct.wording import minute
 
 if TYPE_CHECKING:
     from dpdistinct.answers.release import GroupedRelease, Release
@@ -461,7 +462,7 @@ def _stored(
 
     paid = ledger.pay(**_request(noted, asked, cost, payment), compute=draw_from_noted)
     if paid.stored:
-        log.info("stored answer of %s, nothing spent", minute_of(paid))
+        log.info("stored answer of %s, nothing spent", minute(paid.time))
     return paid, ledger.path
 
 
@@ -532,11 +533,6 @@ class Noted:
 def note(data: Any, payment: Payment) -> Noted | None:
     """The data as they are now; None if nobody pays."""
     return None if payment.ledger is None else Noted(data, payment)
-
-
-def minute_of(paid: Stored) -> str:
-    """When the answer was stored, for people."""
-    return paid.time[:16].replace("T", " ")
 
 
 def _input_of(data: Any, payment: Payment) -> dict[str, Any] | str:

@@ -47,6 +47,27 @@ def several(number: int, thing: str, more: str = "") -> str:
     return f"{number:,} {thing if number == 1 else more or thing + 's'}"
 
 
+def minute(time: str) -> str:
+    """A time of a ledger (UTC, ISO 8601) to the minute.
+
+    >>> minute("2024-02-01T08:30:12Z")
+    '2024-02-01 08:30'
+    """
+    return time[:16].replace("T", " ")
+
+
+def size(count: int) -> str:
+    """So many bytes.
+
+    >>> size(1_234_567)
+    '1.2 MB'
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"
+
+
 def over_lines(command: str) -> str:
     r"""A long command over several lines, as a shell takes it. An option stays with its value.
 

@@ -29,11 +29,11 @@ import dpdistinct
 from dpdistinct import matching_curve
 from dpdistinct.advice.plan import chosen_margin as chosen
 from dpdistinct.cli import main as cli
-from dpdistinct.cli.failure import PARAMETERS
-from dpdistinct.cli.options import defaults
+from dpdistinct.cli.settings import written
 from dpdistinct.ledger.account import Ledger
 from dpdistinct.mechanisms.joint import kappa
 from dpdistinct.mechanisms.noise import laplace_margin
+from dpdistinct.question.declared import DECLARED
 from dpdistinct.trusted import explore as report
 from dpdistinct.trusted.explore import least_loss
 from powerless import powerless
@@ -216,7 +216,8 @@ def test_options_are_named_as_they_are_typed(run: Run, options: list[str], messa
 def test_every_option_of_several_words_is_known_and_names_of_the_data_are_left_alone(run: Run) -> None:
     command: Any = typer.main.get_command(cli.app)
     words = {one.name for one in command.commands["count"].params if "_" in one.name}
-    assert words - {"as_json", "groups_file", "dry_run"} == set(PARAMETERS)  # these are the command's own
+    own = {"as_json", "groups_file", "dry_run"}
+    assert words - own == {name for name in DECLARED if "_" in name}
     asked = ["--person", "request_id", "--element", "url"]
     assert refused(run("count", "visits.csv", *asked), "no column 'request_id'", status=3)
     assert refused(run("count", "group_by", *ASKED), "no file matches group_by", status=3)
@@ -804,10 +805,10 @@ def test_folders_that_must_not_be_looked_into_hold_no_defaults(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config").mkdir()
     (tmp_path / ".config" / "dpdistinct.toml").write_text('epsilon = "0.1"')
-    assert defaults()["plan"] == {"epsilon": "0.1"}
+    assert written() == {"epsilon": "0.1"}
     tmp_path.chmod(0)
     with powerless():
-        assert defaults() == {}
+        assert written() == {}
     tmp_path.chmod(0o700)
 
 
@@ -843,7 +844,7 @@ def test_a_user_without_a_home_has_no_defaults(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOME")
     monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
-    assert defaults() == {}
+    assert written() == {}
 
 
 @pytest.mark.parametrize("columns", [60, 100, 160])

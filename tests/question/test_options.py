@@ -12,7 +12,8 @@ import pytest
 import typer
 
 import dpdistinct
-from dpdistinct.cli import options as cli_options
+from dpdistinct.cli import settings
+from dpdistinct.cli.main import COMMANDS as LISTED
 from dpdistinct.cli.main import app
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.option import Checked, options_of
@@ -126,5 +127,16 @@ def test_commands_take_declared_options_with_their_defaults_and_their_help(name:
 
 
 def test_settings_are_options() -> None:
-    assert set(cli_options.SETTINGS) <= set(DECLARED)
-    assert set(cli_options.SETTINGS) <= {one.name for one in COMMANDS["count"].params}
+    assert set(settings.names()) == {"epsilon", "beta", "memory_limit", "temp_directory", "threads", "ledger"}
+    assert sorted(COMMANDS["count"].callback.settings) == sorted(settings.names())
+    assert sorted(COMMANDS["plan"].callback.settings) == ["beta", "epsilon"]
+    for command in (*COMMANDS.values(), *COMMANDS["ledger"].commands.values()):
+        taken = set(getattr(command.callback, "settings", ()))
+        assert taken <= {one.name for one in command.params}
+        # What all answers of a subscription cost, and how sure a comparison is, are questions of their own.
+        assert not taken & {"epsilon", "beta"} or command.name not in ("subscribe", "compare")
+        assert ("ledger" in taken) == any(one.name == "ledger" for one in command.params)
+
+
+def test_the_list_of_commands_says_what_the_help_of_each_begins_with() -> None:
+    assert {name: command.help.partition("\n")[0] for name, command in COMMANDS.items()} == LISTED

@@ -13,6 +13,7 @@ from dpdistinct.cost import shown_amount
 from dpdistinct.ledger.account import Account, Entry, Subscription
 from dpdistinct.show.account import event_words, published, question_words
 from dpdistinct.show.report import budget_picture
+from dpdistinct.wording import minute
 
 MOST_SHOWN = 200
 
@@ -121,7 +122,7 @@ def account_screen(
 
 
 def _event(dataset: str, number: int, entry: Entry) -> Html:
-    when = h("small", f"{entry.time[:16].replace('T', ' ')} UTC, {entry.who}")
+    when = h("small", f"{minute(entry.time)} UTC, {entry.who}")
     if entry.event != "request":
         return h("li", when, h("p", event_words(entry)))
     first = [f"{release.sentence().partition('. ')[0]}." for release in published(entry)]
@@ -149,7 +150,7 @@ def stored_screen(place: Place, dataset: str, number: int, entry: Entry) -> Html
         h("p", question_words(entry.question or {})),
         h(
             "p",
-            f"{entry.time[:16].replace('T', ' ')} UTC, asked by {entry.who}, {entry.cost}.",
+            f"{minute(entry.time)} UTC, asked by {entry.who}, {entry.cost}.",
             class_="soft",
         ),
         parts,

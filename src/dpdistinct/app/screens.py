@@ -45,7 +45,7 @@ from dpdistinct.question.group_lists import Every, GroupList
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import ENCODINGS, Format
 from dpdistinct.show.answers import words_of
-from dpdistinct.wording import confidence, epsilon_warning, group_name, odds, surest
+from dpdistinct.wording import confidence, epsilon_warning, group_name, minute, odds, size, surest
 
 EPSILONS = (
     *("0.01", "0.012", "0.015", "0.02", "0.025", "0.03", "0.04", "0.05", "0.06", "0.08"),
@@ -96,9 +96,9 @@ def file_screen(place: Place, within: str, error: str = "") -> Html:
             link = h("a", f"{name}/", href=Asked({"in": (entry.name,)}).link("file"))
         else:
             link = h("a", name, href=Asked({"file": (entry.name,)}).link("data"))
-        size = "folder" if entry.is_folder else _size(entry.size)
+        kind = "folder" if entry.is_folder else size(entry.size)
         about = None if entry.is_read else " (say its format in the next step)"
-        rows.append(h("li", link, h("small", f" {size}", about), class_=None if entry.is_read else "later"))
+        rows.append(h("li", link, h("small", f" {kind}", about), class_=None if entry.is_read else "later"))
     return place.screen(
         "Which data?",
         trouble(error) if error else None,
@@ -724,7 +724,7 @@ def answer_screen(place: Place, asked: Asked, job: Job) -> Html:
     release = release_of(answer["release"])
     paid = None
     if "left" in answer:
-        before = f"It was there since {answer['time'][:16].replace('T', ' ')} UTC: nothing was spent. "
+        before = f"It was there since {minute(answer['time'])} UTC: nothing was spent. "
         paid = h(
             "p",
             before if answer["stored"] else "",
@@ -817,10 +817,3 @@ def downloads(which: str) -> Html:
 def new_id() -> str:
     """An id that nobody guesses."""
     return secrets.token_urlsafe(16)
-
-
-def _size(count: int) -> str:
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count} bytes"

@@ -7,18 +7,15 @@ from typing import Annotated
 
 import typer
 
-from dpdistinct.cli.options import command
+from dpdistinct.cli import options
 from dpdistinct.errors import InputError
 from dpdistinct.show.terminal import say
 
+program = options.new_program()
 EXAMPLES = ("app", "app --ledger budget.db", "app shop --ledger budget.db --port 8050 --no-open")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, examples=EXAMPLES)(app_command)
-
-
+@options.command(program, examples=EXAMPLES)
 def app_command(
     folder: Annotated[
         Path,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
-from dpdistinct.cli.count import written_groups
-from dpdistinct.cli.options import Data, GroupsFile, Json, Options, command, on_terminal
+from dpdistinct.cli import options
+from dpdistinct.cli.asked import written_groups
 from dpdistinct.question.machine import Machine
+from dpdistinct.question.option import options_of
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import DANGER, say
 from dpdistinct.wording import NOT_PRIVATE
 
+program = options.new_program()
 EXAMPLES = (
     "check visits.csv",
     "check visits.csv --person user_id --element url",
@@ -20,17 +24,21 @@ EXAMPLES = (
 )
 OF_QUESTION = ("person", "element", "group_by", "groups", "every", "sql", "trust_sql", "table")
 OF_MACHINE = ("memory_limit", "temp_directory", "threads")
+OPTIONAL = {"person": (), "element": (), "encoding": None}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    only = (*OF_QUESTION, *Reading().__dict__, *OF_MACHINE)
-    optional = {"person": (), "element": (), "encoding": None}
-    command(app, Question, Reading, Machine, only=only, defaults=optional, examples=EXAMPLES)(check_command)
-
-
+@options.command(
+    program,
+    *(Question, Reading, Machine),
+    only=(*OF_QUESTION, *options_of(Reading), *OF_MACHINE),
+    defaults=OPTIONAL,
+    examples=EXAMPLES,
+)
 def check_command(
-    data: Data, options: Options, groups_file: GroupsFile = None, as_json: Json = False
+    data: options.Data,
+    given: dict[str, Any],
+    groups_file: options.GroupsFile = None,
+    as_json: options.Json = False,
 ) -> None:
     """NOT PRIVATE: how a file is read, and what would be left out.
 
@@ -40,11 +48,11 @@ def check_command(
     """
     from dpdistinct.trusted.check import check_table
 
-    with on_terminal("reading", data):
-        encoding = options.pop("encoding")
-        reading = Reading.of(options | ({} if encoding is None else {"encoding": encoding}))
-        machine = Machine.of(options)
-        question = Question.of(options | {"groups": written_groups(options, groups_file)})
+    with options.on_terminal("reading", data):
+        encoding = given.pop("encoding")
+        reading = Reading.of(given | ({} if encoding is None else {"encoding": encoding}))
+        machine = Machine.of(given)
+        question = Question.of(given | {"groups": written_groups(given, groups_file)})
         found = check_table(data, question, reading, machine, encoding_given=encoding is not None)
     if as_json:
         typer.echo(found.to_json())

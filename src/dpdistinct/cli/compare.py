@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, command
+from dpdistinct.cli import options
 from dpdistinct.errors import FileError, InputError, ParameterError
 from dpdistinct.show.terminal import say
 from dpdistinct.wording import confidence, several
 
+program = options.new_program()
 EXAMPLES = (
     "compare january.json february.json",
     "compare months.json",
@@ -30,12 +31,8 @@ Answers = Annotated[
 Beta = Annotated[str | None, typer.Option(help="How likely a verdict may be wrong; else that of the answer.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, examples=EXAMPLES)(compare)
-
-
-def compare(answers: Answers, beta: Beta = None, as_json: Json = False) -> None:
+@options.command(program, examples=EXAMPLES)
+def compare(answers: Answers, beta: Beta = None, as_json: options.Json = False) -> None:
     """Up or down? From answers that were published; it costs nothing."""
     from dpdistinct.answers import changes
     from dpdistinct.answers.release import GroupedRelease, Release

@@ -7,17 +7,11 @@ import random
 import tempfile
 from pathlib import Path
 
-import typer
-
-from dpdistinct.cli.options import command
+from dpdistinct.cli import options
 from dpdistinct.show.terminal import print_told, say
 
+program = options.new_program()
 PEOPLE, SITES, SEED = 3000, 60_000, 7
-
-
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, examples=("demo",))(demo)
 
 
 def write_visits(path: Path) -> int:
@@ -38,6 +32,7 @@ def write_visits(path: Path) -> int:
     return len(seen)
 
 
+@options.command(program, examples=("demo",))
 def demo() -> None:
     """A made-up table, one private answer, and what lies behind it."""
     from dpdistinct.public import table

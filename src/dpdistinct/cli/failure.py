@@ -8,11 +8,6 @@ import sys
 from typing import NoReturn
 
 from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
-from dpdistinct.question.machine import Machine
-from dpdistinct.question.option import options_of
-from dpdistinct.question.payment import Payment
-from dpdistinct.question.question import Question
-from dpdistinct.question.reading import Reading
 from dpdistinct.show.terminal import say
 from dpdistinct.stopping import heed
 
@@ -34,13 +29,6 @@ def status_of(error: DpdistinctError) -> int:
     return next((status for kind, status in kinds.items() if isinstance(error, kind)), FAILED)
 
 
-# Names that are no words of English; the others read well as they are.
-PARAMETERS = [
-    name for kind in (Question, Reading, Machine, Payment) for name in options_of(kind) if "_" in name
-]
-_SPELT_AS_IN_PYTHON = re.compile(rf"""(?<![\w'"])({"|".join(PARAMETERS)})(?![\w'"=])""")
-
-
 def message_of(error: DpdistinctError) -> str:
     """What it says, with options as they are typed; names of files and columns are left alone.
 
@@ -49,7 +37,11 @@ def message_of(error: DpdistinctError) -> str:
     """
     if isinstance(error, FileError | ColumnError):
         return str(error)
-    return _SPELT_AS_IN_PYTHON.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
+    from dpdistinct.question.declared import DECLARED
+
+    names = "|".join(name for name in DECLARED if "_" in name)  # words of English read well as they are
+    spelt_as_in_python = re.compile(rf"""(?<![\w'"])({names})(?![\w'"=])""")
+    return spelt_as_in_python.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
 
 
 KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}

@@ -10,20 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from dpdistinct.advice.questions import QUESTIONS, Question
-from dpdistinct.cli.options import Json, Outputs, check_outputs, command, write_outputs
+from dpdistinct.cli import options
 from dpdistinct.errors import ParameterError
 
+program = options.new_program()
 EXAMPLES = (
     "guide",
     "guide --audience public --harm high --releases 12 --people 10000 --elements 50000",
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, examples=EXAMPLES)(guide_command)
-
-
+@options.command(program, examples=EXAMPLES)
 def guide_command(
     audience: Annotated[
         str | None, typer.Option(help="Who sees the answers: team, organisation or public.")
@@ -40,8 +37,8 @@ def guide_command(
     elements: Annotated[
         str | None, typer.Option(help="About how many different things it has.", metavar="N")
     ] = None,
-    output: Outputs = None,
-    as_json: Json = False,
+    output: options.Outputs = None,
+    as_json: options.Json = False,
 ) -> None:
     """A few plain questions lead to an epsilon and a budget.
 
@@ -49,13 +46,13 @@ def guide_command(
     """
     from dpdistinct.advice.guide import guide
 
-    check_outputs(output)
+    options.check_outputs(output)
     given = {"audience": audience, "harm": harm, "releases": releases, "people": people}
     given["elements"] = elements
     asked = {q.name: _answer(q, number, given[q.name]) for number, q in enumerate(QUESTIONS, 1)}
     proposal = guide(**asked)
     typer.echo(json.dumps(proposal.to_dict()) if as_json else proposal.text)
-    write_outputs(proposal, output)
+    options.write_outputs(proposal, output)
 
 
 def _answer(question: Question, number: int, given: str | None) -> Any:

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from dpdistinct.cli.options import Json, command
+from dpdistinct.cli import options
 from dpdistinct.errors import ParameterError, is_full_disk
 from dpdistinct.show.terminal import print_table, say
 
-app = typer.Typer(help="Keep a privacy budget that cannot be overspent by accident.")
+program = options.new_program("Keep a privacy budget that cannot be overspent by accident.")
 
 LedgerFile = Annotated[
     Path, typer.Option("--ledger", help="The file of the ledger.", envvar="DPDISTINCT_LEDGER")
@@ -23,8 +23,8 @@ Who = Annotated[
 ]
 
 
-@command(
-    app,
+@options.command(
+    program,
     examples=(
         "ledger create visits --ledger budget.db --budget 3",
         "ledger create visits --ledger team/budget.db --budget 3 --share",
@@ -48,8 +48,8 @@ def create(
     typer.echo(f"{name}: a budget of epsilon = {budget}{and_delta} in {ledger}.")
 
 
-@command(app, examples=("ledger show --ledger budget.db",))
-def show(ledger: LedgerFile, as_json: Json = False) -> None:
+@options.command(program, examples=("ledger show --ledger budget.db",))
+def show(ledger: LedgerFile, as_json: options.Json = False) -> None:
     """What each data set has left. Checks the whole file."""
     from dpdistinct.cost import shown_amount
     from dpdistinct.ledger.account import Ledger
@@ -89,8 +89,8 @@ def show(ledger: LedgerFile, as_json: Json = False) -> None:
             say(f"{a.dataset}: no sql that is not proven (set by {a.no_trust_sql_by})")
 
 
-@command(
-    app,
+@options.command(
+    program,
     examples=(
         "ledger history visits --ledger budget.db",
         "ledger history visits --ledger budget.db --csv > visits.csv",
@@ -103,7 +103,7 @@ def history(
         str | None,
         typer.Argument(help="The name of the data set; all of them by default.", metavar="[NAME]"),
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_html: Annotated[bool, typer.Option("--html", help="Print a page for a browser.")] = False,
 ) -> None:
@@ -130,7 +130,7 @@ def history(
             say(line_of(entry, named=name is None))
 
 
-@command(app, examples=("ledger report visits --ledger budget.db --output report.html",))
+@options.command(program, examples=("ledger report visits --ledger budget.db --output report.html",))
 def report(
     name: Name,
     ledger: LedgerFile,
@@ -155,8 +155,8 @@ def report(
     typer.echo(f"{name}: the report is in {output}.")
 
 
-@command(
-    app,
+@options.command(
+    program,
     examples=(
         "ledger subscribe visits --ledger budget.db --name daily --answers 365 --epsilon 1 --delta 1e-6",
     ),
@@ -171,7 +171,7 @@ def subscribe(
     ledger: LedgerFile,
     delta: Annotated[str, typer.Option(help="What all of them cost together; try 1e-6.")] = "0",
     who: Who = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Pay for many answers at once, for a fraction of the price. What is not used is lost.
 
@@ -188,8 +188,8 @@ def subscribe(
     say(f"{dataset}: subscription {name} in {ledger}: {plan.sentence()}")
 
 
-@command(
-    app,
+@options.command(
+    program,
     examples=(
         "ledger limit visits --ledger budget.db --largest-epsilon 0.5",
         "ledger limit visits --ledger budget.db --no-trust-sql --as privacy-team",
@@ -222,7 +222,7 @@ def limit(
     typer.echo(f"{name}: {limit_words(book.history(name)[-1].terms or {})}, in {ledger}.")
 
 
-@command(app, examples=("ledger close visits --ledger budget.db",))
+@options.command(program, examples=("ledger close visits --ledger budget.db",))
 def close(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     """Pay for no new requests; stored answers are still given."""
     from dpdistinct.ledger.account import Ledger
@@ -231,7 +231,7 @@ def close(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     typer.echo(f"{name}: closed in {ledger}; stored answers are still given.")
 
 
-@command(app, examples=("ledger reopen visits --ledger budget.db",))
+@options.command(program, examples=("ledger reopen visits --ledger budget.db",))
 def reopen(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     """Pay for new requests again."""
     from dpdistinct.ledger.account import Ledger
@@ -240,7 +240,7 @@ def reopen(name: Name, ledger: LedgerFile, who: Who = None) -> None:
     typer.echo(f"{name}: open again in {ledger}.")
 
 
-@command(app, examples=("ledger raise visits --ledger budget.db --budget 5",))
+@options.command(program, examples=("ledger raise visits --ledger budget.db --budget 5",))
 def raise_command(
     name: Name,
     budget: Annotated[str, typer.Option(help="The new budget in all, more than before.")],

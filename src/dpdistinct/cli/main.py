@@ -10,26 +10,75 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import dpdistinct
-from dpdistinct.cli import app as app_page
-from dpdistinct.cli import check, compare, count, demo, explore, guide, ledger, plan, release, sql
 from dpdistinct.cli.failure import CLOSED, FAILED, FULL, GONE, INSIDE, USAGE, fail, message_of, status_of
-from dpdistinct.cli.options import defaults, say_what_decided
+from dpdistinct.cli.settings import settings_of
 from dpdistinct.errors import DpdistinctError, is_full_disk
 
+# What each does, as its help begins.
+COMMANDS = {
+    "count": "One private answer: how many distinct elements, or people.",
+    "sql": "Private counts asked in SQL: several at once, with joins.",
+    "release": "Several private counts at once, written down in a plan.",
+    "compare": "Up or down? From answers that were published; it costs nothing.",
+    "guide": "A few plain questions lead to an epsilon and a budget.",
+    "check": "NOT PRIVATE: how a file is read, and what would be left out.",
+    "plan": "How far noise pushes an answer down, before any data is touched.",
+    "explore": "NOT PRIVATE: exact counts, and how each mechanism would do.",
+    "app": "A page of one's own: choose, see, release, account.",
+    "demo": "A made-up table, one private answer, and what lies behind it.",
+    "ledger": "Keep a privacy budget that cannot be overspent by accident.",
+}
+
+
+@cache
+def _command(name: str) -> Any:
+    return typer.main.get_command(import_module(f"dpdistinct.cli.{name}").program)
+
+
+class _Imported(Mapping[str, Any]):
+    """The commands by name. Each is imported when it is asked for: all of them take longer than a count."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _command(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    """A group whose help imports none of its commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Imported()  # type: ignore[assignment]
+
+    def format_commands(self, context: Any, formatter: Any) -> None:
+        """The list in the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
 app = typer.Typer(
+    cls=_Commands,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 10_000},  # the terminal's
     help="Count the distinct elements in a table, with a proven limit on what the answer tells about "
     "any person.",
 )
-for one in (count, sql, release, compare, guide, check, plan, explore, app_page, demo):
-    one.add_to(app)
-app.add_typer(ledger.app, name="ledger")
 
 
 def _print_version(wanted: bool) -> None:
@@ -72,9 +121,7 @@ def main() -> None:
     try:
         command = typer.main.get_command(app)
         asks_about_us = {"-h", "--help", "--version", "--show-completion", "--install-completion"}
-        settings = {} if asks_about_us & set(arguments) else defaults()
-        if not asks_about_us & set(arguments):
-            say_what_decided(settings, arguments)
+        settings = {} if asks_about_us & set(arguments) else settings_of(command, arguments)
         status = command.main(arguments, "dpdistinct", standalone_mode=False, default_map=settings)
     except DpdistinctError as error:
         fail(message_of(error), status_of(error))

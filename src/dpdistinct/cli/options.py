@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.errors import ParameterError, short, shown
+from dpdistinct.errors import ParameterError, short
 from dpdistinct.question.option import Option
 from dpdistinct.show.output import Shown, check_output, write_output
-from dpdistinct.show.terminal import say
 from dpdistinct.stopping import heed
 from dpdistinct.wording import over_lines
 
@@ -42,12 +41,19 @@ Outputs = Annotated[
         help="Write it to this file, too: .csv, .json, .parquet, .md, .html, .png, .svg or .pdf; repeat it.",
     ),
 ]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="What would be read and spent; no row is read, and nothing is spent."),
+]
 
-Options = dict[str, Any]
+
+def new_program(help: str | None = None) -> typer.Typer:
+    """For the commands of one module."""
+    return typer.Typer(help=help, add_completion=False, rich_markup_mode=None)
 
 
 def command(
-    app: typer.Typer,
+    program: typer.Typer,
     *kinds: Any,
     examples: Sequence[str] = (),
     only: Sequence[str] = (),
@@ -55,8 +61,9 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds a command whose options are those that the given values declare, and the function's own.
 
-    The function gets the declared ones as one dictionary, `options`, from which the values are made. only: of
-    the declared ones, these. defaults: other ones than were declared.
+    The function gets the declared ones as one dictionary, `given`, from which the values are made. only: of
+    the declared ones, these. defaults: other ones than were declared. The settings file may decide what is
+    declared as a setting, and the ledger.
     """
     declared = {
         one.name: (one.default, one.metadata["option"])
@@ -68,7 +75,7 @@ def command(
 
     def add(function: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(function, eval_str=True)
-        own = [one for name, one in signature.parameters.items() if name != "options"]
+        own = [one for name, one in signature.parameters.items() if name != "given"]
         parameters = [
             _parameter(name, own_defaults.get(name, default), option, name in own_defaults)
             for name, (default, option) in declared.items()
@@ -77,9 +84,9 @@ def command(
         rest = [one for one in own if one.default is not one.empty]
 
         @wraps(function)
-        def run(**given: Any) -> None:
-            options = {name: given.pop(name) for name in declared}
-            function(options=options, **given) if declared else function(**given)
+        def run(**typed: Any) -> None:
+            given = {name: typed.pop(name) for name in declared}
+            function(given=given, **typed) if declared else function(**typed)
 
         del run.__wrapped__  # its signature is another
         every = [*first, *parameters, *rest]
@@ -87,8 +94,11 @@ def command(
             [one.replace(kind=one.KEYWORD_ONLY) for one in every]
         )
         run.__annotations__ = {one.name: one.annotation for one in every}
+        run.settings = [  # type: ignore[attr-defined]
+            name for name, (_, option) in declared.items() if option.setting
+        ] + [one.name for one in own if one.name == "ledger"]
         name = function.__name__.removesuffix("_command")
-        return app.command(name, epilog=_epilog(examples))(run)
+        return program.command(name, epilog=_epilog(examples))(run)
 
     return add
 
@@ -128,80 +138,6 @@ def _completion(name: str, option: Option) -> Callable[..., list[str]] | None:
 def _epilog(commands: Sequence[str]) -> str:
     """The end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {over_lines(f'dpdistinct {command}')}" for command in commands)
-
-
-SETTINGS = ("ledger", "epsilon", "beta", "memory_limit", "temp_directory", "threads")
-
-
-SETTINGS_FILE = "~/.config/dpdistinct.toml"
-decided: dict[str, str] = {}  # the settings of this run that the file decided
-
-
-def defaults() -> dict[str, Any]:
-    """What ~/.config/dpdistinct.toml says instead of the defaults.
-
-    An option on the command line comes first, then an environment variable, then the file. A file of the
-    working folder is not read: whoever wrote it would choose what is spent, and from which budget.
-    """
-    # By os.path, where a folder that must not be looked into, or a user without a home, is no error.
-    path = os.path.expanduser(SETTINGS_FILE)
-    if not os.path.isfile(path):
-        return {}
-    import tomllib
-
-    try:
-        found = tomllib.loads(Path(path).read_text())
-    except (OSError, ValueError):
-        raise ParameterError(f"{path} is no TOML file that can be read") from None
-    unknown = [name for name in found if name not in SETTINGS]
-    if unknown:
-        raise ParameterError(f"{path}: unknown name {shown(unknown[0])}; there are {', '.join(SETTINGS)}")
-    texts = {name: str(value) for name, value in found.items()}
-    if "ledger" in texts:
-        texts["ledger"] = os.path.expanduser(texts["ledger"])
-        if not os.path.isabs(texts["ledger"]):  # in each folder it would be another one
-            raise ParameterError(f"{path}: ledger must be a whole path, such as ~/budget.db")
-    ledgers = {"ledger": texts["ledger"]} if "ledger" in texts else {}
-    commands = ("create", "show", "history", "report", "subscribe", "limit", "close", "reopen", "raise")
-    reading = {name: value for name, value in texts.items() if name != "ledger"}
-    planning = {name: texts[name] for name in ("epsilon", "beta") if name in texts}
-    return {
-        "count": texts,
-        "sql": {name: value for name, value in texts.items() if name != "epsilon"},
-        "release": {name: value for name, value in texts.items() if name not in ("epsilon", "beta")},
-        "explore": reading,
-        "check": reading,
-        "plan": planning,
-        "ledger": dict.fromkeys(commands, ledgers),
-    }
-
-
-def say_what_decided(settings: dict[str, Any], arguments: Sequence[str]) -> None:
-    """Which settings the file decided in this run; and that one of the working folder decides nothing.
-
-    With --json the answer of `count` says it.
-    """
-    command, *more = [word for word in arguments if not word.startswith("-")] or [""]
-    found = settings.get(command, {})
-    found = found.get(more[0] if more else "", {}) if command == "ledger" else found
-    given = {word.partition("=")[0] for word in arguments}
-    decided.clear()
-    if "--subscription" in given:  # it decides epsilon
-        found = {name: value for name, value in found.items() if name != "epsilon"}
-    for name, value in found.items():
-        if f"--{name.replace('_', '-')}" not in given and f"DPDISTINCT_{name.upper()}" not in os.environ:
-            decided[name] = value
-    if "--json" in given:
-        return
-    if decided:
-        said = ", ".join(f"{name} = {value}" for name, value in decided.items())
-        say(f"dpdistinct: {os.path.expanduser(SETTINGS_FILE)} decides: {said}", err=True)
-    if os.path.isfile("dpdistinct.toml"):
-        say(
-            "dpdistinct: ./dpdistinct.toml is not read; put it into ~/.config, or set DPDISTINCT_LEDGER and "
-            "DPDISTINCT_EPSILON",
-            err=True,
-        )
 
 
 def check_outputs(outputs: Sequence[Path] | None, read: Sequence[str | Path | None] = ()) -> None:

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dpdistinct.cli.options import Json, Options, Outputs, check_outputs, command, write_outputs
+from dpdistinct.cli import options
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
 from dpdistinct.show.terminal import print_told, say
 
+program = options.new_program()
 EXAMPLES = (
     "plan --epsilon 1",
     "plan --margin 100 --bound 20 --beta 0.05",
@@ -22,13 +23,9 @@ EXAMPLES = (
 )
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, Question, only=("epsilon", "beta"), examples=EXAMPLES)(plan_command)
-
-
+@options.command(program, Question, only=("epsilon", "beta"), examples=EXAMPLES)
 def plan_command(
-    options: Options,
+    given: dict[str, Any],
     bound: Annotated[
         list[int] | None,
         typer.Option(
@@ -50,16 +47,16 @@ def plan_command(
         ),
     ] = None,
     delta: Annotated[str, typer.Option(help="For a subscription; try 1e-6.")] = "0",
-    output: Outputs = None,
-    as_json: Json = False,
+    output: options.Outputs = None,
+    as_json: options.Json = False,
 ) -> None:
     """How far noise pushes an answer down, before any data is touched."""
     from dpdistinct.advice.plan import BOUNDS, plan, plan_groups, plan_subscription
 
-    check_outputs(output)
+    options.check_outputs(output)
     if output and margin is not None:
         raise ParameterError("--output does not apply to --margin, whose answer is a line")
-    parameters = Question.of(options).parameters
+    parameters = Question.of(given).parameters
     together: dict[str, Any] = {}
     if answers is not None:
         subscription = plan_subscription(answers=answers, epsilon=parameters.epsilon, delta=delta)
@@ -82,7 +79,7 @@ def plan_command(
         typer.echo(json.dumps(together | {"each": planned} if together else planned))
     else:
         print_told(rows._told())
-    write_outputs(rows, output)
+    options.write_outputs(rows, output)
 
 
 def _print_epsilons(

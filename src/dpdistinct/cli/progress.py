@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from dpdistinct.sources.shares import bytes_read, share_read, sizes_of
+from dpdistinct.wording import size
 
 FIRST_SHOWN = 0.5  # seconds; a short run shows nothing
 SHOWN_EVERY = 0.2
@@ -75,18 +76,11 @@ def line(step: str, files: dict[str, int], seconds: float, before: int = 0) -> s
     share = share_read(files) if step.startswith("reading") else None
     parts = [step]
     if share is not None:
-        parts.append(f"{share:.0%} of {_size(sum(files.values()))}")
+        parts.append(f"{share:.0%} of {size(sum(files.values()))}")
     elif step == "reading" and files and all(name.endswith(".parquet") for name in files):
         read, whole = bytes_read(), sum(files.values())
         if read is not None:  # columns that nobody asked for stay unread
-            parts.append(f"{_size(min(read - before, whole))} of at most {_size(whole)}")
+            parts.append(f"{size(min(read - before, whole))} of at most {size(whole)}")
     minutes, rest = divmod(int(seconds), 60)
     parts.append(f"{minutes} min {rest:02} s" if minutes else f"{rest} s")
     return ", ".join(parts)
-
-
-def _size(count: int) -> str:
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count} bytes"

@@ -11,28 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import dpdistinct
-from dpdistinct.cli.count import DryRun
-from dpdistinct.cli.options import (
-    Json,
-    Options,
-    Outputs,
-    check_outputs,
-    command,
-    on_terminal,
-    write_outputs,
-)
+from dpdistinct.cli import options
+from dpdistinct.cli.price import print_json, say_price
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.show.answers import lines_of
 from dpdistinct.show.bill import bill_of_all
-from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
+from dpdistinct.show.terminal import NUMBER, say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
     from dpdistinct.releasing import AnsweredAll
 
+program = options.new_program()
 EXAMPLES = (
     "release plan.toml --dry-run",
     "release plan.toml --output answers.html --output answers.json",
@@ -51,13 +43,13 @@ MEANS = ("memory_limit", "temp_directory", "threads", "engine")
 TOGETHER = (".json", ".html", ".md")  # files of all answers; of other kinds each answer has one of its own
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, Payment, Machine, only=(*PAYING, *MEANS), examples=EXAMPLES)(release_command)
-
-
+@options.command(program, Payment, Machine, only=(*PAYING, *MEANS), examples=EXAMPLES)
 def release_command(
-    plan: PlanFile, options: Options, output: Outputs = None, as_json: Json = False, dry_run: DryRun = False
+    plan: PlanFile,
+    given: dict[str, Any],
+    output: options.Outputs = None,
+    as_json: options.Json = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Several private counts at once, written down in a plan.
 
@@ -67,9 +59,9 @@ def release_command(
     from dpdistinct.releasing import ask_all, cost_of, foresee_all, read_plan
 
     planned = read_plan(plan)
-    payment, machine = Payment.of(_paying(options, planned.paying)), Machine.of(options)
+    payment, machine = Payment.of(_paying(given, planned.paying)), Machine.of(given)
     outputs = files_of(output, list(planned.questions))
-    check_outputs([path for _, path in outputs], [*planned.data, plan])
+    options.check_outputs([path for _, path in outputs], [*planned.data, plan])
     asked = (planned.data, planned.questions, planned.reading, machine, payment)
     if dry_run:
         foreseen = dict(zip(planned.questions, foresee_all(*asked), strict=True))
@@ -77,17 +69,17 @@ def release_command(
         fields = {"counts": {name: one.to_dict() for name, one in foreseen.items()}, "cost": cost.to_dict()}
         say(json.dumps(fields) if as_json else bill_of_all(foreseen, cost, payment.dataset))
         return
-    with on_terminal("opening", planned.data) as progress:
+    with options.on_terminal("opening", planned.data) as progress:
         answered = ask_all(*asked, progress=progress)
     _print(answered, payment, as_json)
     for name, path in outputs:
-        write_outputs(answered.releases if name is None else answered.releases[name], [path])
+        options.write_outputs(answered.releases if name is None else answered.releases[name], [path])
 
 
-def _paying(options: Options, planned: Mapping[str, Any]) -> Options:
+def _paying(given: dict[str, Any], planned: Mapping[str, Any]) -> dict[str, Any]:
     """What is typed comes first, then the plan, then the environment and the settings file."""
     typed = {word.partition("=")[0].removeprefix("--").replace("-", "_") for word in sys.argv}
-    return options | {name: value for name, value in planned.items() if name not in typed}
+    return given | {name: value for name, value in planned.items() if name not in typed}
 
 
 def files_of(output: list[Path] | None, names: list[str]) -> list[tuple[str | None, Path]]:
@@ -102,17 +94,10 @@ def files_of(output: list[Path] | None, names: list[str]) -> list[tuple[str | No
 
 
 def _print(answered: AnsweredAll, payment: Payment, as_json: bool) -> None:
-    releases, paid = answered.releases, answered.paid
-    warning = epsilon_warning(Fraction(repr(releases.epsilon)))
+    releases = answered.releases
     if as_json:
-        fields = releases.to_dict() | ({"warning": warning} if warning else {})
-        fields |= {"version": dpdistinct.__version__}
-        if paid is not None:
-            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
-            fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
-        text = json.dumps(fields)
-        heed()  # after a signal nothing is published
-        typer.echo(text)
+        warning = epsilon_warning(Fraction(repr(releases.epsilon)))
+        print_json(releases.to_dict() | ({"warning": warning} if warning else {}), answered, payment)
         return
     shown: list[tuple[str, str | None]] = []
     for name, one in releases.answers.items():
@@ -122,14 +107,8 @@ def _print(answered: AnsweredAll, payment: Payment, as_json: bool) -> None:
         else:
             number, *lines = lines_of(one)  # type: ignore[arg-type]
             shown += [(number, NUMBER), ("\n".join(lines) + "\n", None)]
-    heed()
+    heed()  # after a signal nothing is published
     for text, colour in shown:
         say(text, colour=colour)
     say(releases.promise())
-    if warning:
-        say(f"dpdistinct: warning: {warning}", err=True, colour=WARNING)
-    if paid is not None:
-        from dpdistinct.asking import minute_of
-
-        spent = f"stored answers of {minute_of(paid)}, nothing spent; " if paid.stored else ""
-        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)
+    say_price(releases.epsilon, answered, payment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import dpdistinct
-from dpdistinct.cli.count import group_list
-from dpdistinct.cli.options import Json, Options, Outputs, check_outputs, command, on_terminal, write_outputs
+from dpdistinct.cli import options
+from dpdistinct.cli.asked import group_list
+from dpdistinct.cli.price import print_json, say_price
 from dpdistinct.errors import FileError, ParameterError, short
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
@@ -24,6 +23,7 @@ from dpdistinct.wording import epsilon_warning
 if TYPE_CHECKING:
     from dpdistinct.querying import AnsweredQueries, Named
 
+program = options.new_program()
 EXAMPLES = (
     "sql -f release.sql --table visits=visits.parquet --groups country=DE,FR,US",
     "sql -f release.sql --table visits=visits.parquet --table users=users.csv --public lands=lands.csv",
@@ -61,13 +61,9 @@ PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
 MEANS = ("memory_limit", "temp_directory", "threads")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
-    command(app, Question, Payment, Machine, only=("beta", *PAYING, *MEANS), examples=EXAMPLES)(sql_command)
-
-
+@options.command(program, Question, Payment, Machine, only=("beta", *PAYING, *MEANS), examples=EXAMPLES)
 def sql_command(
-    options: Options,
+    given: dict[str, Any],
     query: Query = None,
     file: File = None,
     tables: Tables = None,
@@ -75,8 +71,8 @@ def sql_command(
     persons: Persons = None,
     groups: Groups = None,
     explain: Explain = False,
-    output: Outputs = None,
-    as_json: Json = False,
+    output: options.Outputs = None,
+    as_json: options.Json = False,
     as_csv: Csv = False,
 ) -> None:
     """Private counts asked in SQL: several at once, with joins.
@@ -88,22 +84,23 @@ def sql_command(
 
     asked: dict[str, Any] = {
         "groups": {name: group_list(text) for name, text in _pairs("--groups", groups).items()},
-        "beta": options["beta"],
-        "machine": Machine.of(options),
+        "beta": given["beta"],
+        "machine": Machine.of(given),
     }
     places = [place for texts in (tables, public) for place in _pairs("--table", texts).values()]
     text = _text(query, file)
-    check_outputs(output, [*places, file, *re.findall("['\"`]([^'\"`]+)", text)])  # a query names files, too
+    in_query = re.findall("['\"`]([^'\"`]+)", text)  # it may name files
+    options.check_outputs(output, [*places, file, *in_query])
     named = _named(tables, public, persons)
     if explain:
         say(explain_queries(text, named, **asked))
         return
-    payment = Payment.of(options)
-    with on_terminal("opening", [given.data for given in named.private.values()]) as progress:
+    payment = Payment.of(given)
+    with options.on_terminal("opening", [one.data for one in named.private.values()]) as progress:
         answered = ask_queries(text, named, **asked, payment=payment, progress=progress)
     _print(answered, payment, as_json, as_csv)
     for number, release in enumerate(answered.releases, 1):
-        write_outputs(release, output if len(answered.releases) == 1 else _numbered(output, number))
+        options.write_outputs(release, output if len(answered.releases) == 1 else _numbered(output, number))
 
 
 def _numbered(output: list[Path] | None, number: int) -> list[Path]:
@@ -149,29 +146,18 @@ def _named(tables: list[str] | None, public: list[str] | None, persons: list[str
 
 
 def _print(answered: AnsweredQueries, payment: Payment, as_json: bool, as_csv: bool) -> None:
-    warnings = [epsilon_warning(Fraction(repr(release.epsilon))) for release in answered.releases]
-    paid = answered.paid
     if as_json:
-        fields: Options = {
+        warnings = [epsilon_warning(Fraction(repr(release.epsilon))) for release in answered.releases]
+        fields: dict[str, Any] = {
             "queries": [one.to_dict() | {"sentence": one.sentence()} for one in answered.releases]
         }
-        fields |= {"warnings": warnings} if any(warnings) else {}
-        fields |= {"version": dpdistinct.__version__}
-        if paid is not None:
-            fields |= {"dataset": payment.dataset, "request_id": payment.request_id, "time": paid.time}
-            fields |= {"ledger": answered.ledger, "stored": paid.stored, "left": paid.left.to_dict()}
-        texts = [json.dumps(fields)]
-    elif as_csv:
+        print_json(fields | ({"warnings": warnings} if any(warnings) else {}), answered, payment)
+        return
+    if as_csv:
         texts = [str(release.to_csv()).rstrip("\n") for release in answered.releases]
     else:
         width = terminal_width()
         texts = [f"{release.table(width)}\n\n{release.sentence()}" for release in answered.releases]
     heed()  # after a signal nothing is published
     typer.echo("\n\n".join(texts))
-    for warning in () if as_json else filter(None, warnings):
-        say(f"dpdistinct: warning: {warning}", err=True)
-    if paid is not None and not as_json:
-        from dpdistinct.asking import minute_of
-
-        spent = f"stored answer of {minute_of(paid)}, nothing spent; " if paid.stored else ""
-        say(f"dpdistinct: {spent}{payment.dataset} has {paid.left} left in {answered.ledger}", err=True)
+    say_price(max(release.epsilon for release in answered.releases), answered, payment)

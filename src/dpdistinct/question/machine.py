@@ -66,10 +66,14 @@ class Machine(Checked):
         "What DuckDB may use, such as 1GB; a single count then goes by the disk (matching: min_bound 16).",
         size_in_bytes,
         environment="DPDISTINCT_MEMORY_LIMIT",
+        setting=True,
     )
     temp_directory: str | None = option(
-        None, "Where a private folder may take what exceeds it; it is deleted at the end.", folder
+        None,
+        "Where a private folder may take what exceeds it; it is deleted at the end.",
+        folder,
+        setting=True,
     )
     threads: int = option(
-        None, "Default: all cores. The answer does not depend on it.", thread_count, typed=int
+        None, "Default: all cores. The answer does not depend on it.", thread_count, typed=int, setting=True
     )

@@ -27,6 +27,7 @@ class Option:
     choices: tuple[str, ...] = ()
     environment: str | None = None
     required: bool = False  # on the command line
+    setting: bool = False  # may stand in the settings file
 
 
 def option(default: Any, help: str, check: Callable[[str, Any], Any] | None = None, **how: Any) -> Any:

@@ -32,6 +32,7 @@ class Payment(Checked):
         _ledger,
         typed=Path,
         environment="DPDISTINCT_LEDGER",
+        setting=True,
     )
     dataset: str | None = option(None, "The name of the data set in the ledger.")
     request_id: str = option(

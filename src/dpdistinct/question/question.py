@@ -84,8 +84,11 @@ class Question(Checked):
         "What this answer may cost each person in privacy: less is safer and less exact. Above 5 it "
         "protects little.",
         environment="DPDISTINCT_EPSILON",
+        setting=True,
     )
-    beta: Fraction = option("0.05", "The answer is at most the truth with probability 1 - beta.")
+    beta: Fraction = option(
+        "0.05", "The answer is at most the truth with probability 1 - beta.", setting=True
+    )
     delta: Fraction | None = option(None, "For unknown groups: try 1e-6.")
     method: Method = option(
         "matching",

@@ -15,7 +15,7 @@ from dpdistinct.ledger.input import describe_input
 from dpdistinct.ledger.request import questions_of
 from dpdistinct.question.parameters import Mechanism, Neighbours, neighbours_of
 from dpdistinct.show.output import no_formula
-from dpdistinct.wording import group_heads
+from dpdistinct.wording import group_heads, minute
 
 FEW = 12  # groups that are named in a sentence; the export names all
 
@@ -202,7 +202,7 @@ def limit_words(terms: dict[str, Any]) -> str:
 
 def line_of(entry: Entry, *, named: bool) -> str:
     """An event for people in one line; `named`: with its data set."""
-    words = [entry.time[:16].replace("T", " ") or "(no time)".ljust(16)]
+    words = [minute(entry.time) or "(no time)".ljust(16)]
     words += [entry.dataset] if named else []
     words += [entry.who or "(unknown)", event_words(entry)]
     if entry.event == "request":

@@ -26,7 +26,7 @@ from dpdistinct.show.account import (
     question_words,
 )
 from dpdistinct.show.page import page
-from dpdistinct.wording import odds
+from dpdistinct.wording import minute, odds
 
 LINES = 60  # of the table of one answer; the history as JSON has all
 
@@ -109,8 +109,8 @@ def budget_picture(entries: Sequence[Entry]) -> str:
         f'<svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label="{_e(title)}">'
         f'<path class="area" d="{path(spent)} L1000,100 L0,100 Z"/><path class="spent" d="{path(spent)}"/>'
         f'<path class="budget" d="{path(budget)}"/></svg>'
-        f'<figcaption class="ends"><span>{_minute(entries[0].time)}</span>'
-        f"<span>{_minute(entries[-1].time)}</span></figcaption></figure>"
+        f'<figcaption class="ends"><span>{_e(minute(entries[0].time))}</span>'
+        f"<span>{_e(minute(entries[-1].time))}</span></figcaption></figure>"
     )
 
 
@@ -239,7 +239,7 @@ def _answer(entry: Entry) -> str:
     if not said:
         nothing = "Paid for, and NOT ANSWERED: nothing was published."
         said = f"<p>{'Answered.' if entry.answered else nothing}</p>"
-    title = f"Answer {entry.request_id}" if entry.request_id else f"Answer of {_minute(entry.time)}"
+    title = f"Answer {entry.request_id}" if entry.request_id else f"Answer of {minute(entry.time)}"
     return f"<article><h3>{_e(title)}</h3>{said}{_fields(_about(entry))}</article>"
 
 
@@ -247,7 +247,7 @@ def _about(entry: Entry) -> dict[str, str]:
     fields = {
         "Question": question_words(entry.question or {}),
         "Cost": str(entry.cost),
-        "Asked by": f"{entry.who}, {_minute(entry.time)}",
+        "Asked by": f"{entry.who}, {minute(entry.time)}",
         "Data": describe_input(entry.input),
     }
     if entry.subscription is not None:
@@ -258,7 +258,7 @@ def _about(entry: Entry) -> dict[str, str]:
     if relation is not None:
         fields["Protects against"] = f"{relation} one person"
     if entry.answer_time is not None:
-        fields["Published"] = _minute(entry.answer_time)
+        fields["Published"] = minute(entry.answer_time)
     return fields
 
 
@@ -283,9 +283,5 @@ def _events(entries: Sequence[Entry], *, named: bool) -> str:
             parts.append(data + _answer(entry))
         else:
             where = f"{entry.dataset}: " if named else ""
-            parts.append(f"<p>{_minute(entry.time)} {_e(entry.who)}: {_e(where + event_words(entry))}</p>")
+            parts.append(f"<p>{_e(minute(entry.time))} {_e(entry.who)}: {_e(where + event_words(entry))}</p>")
     return "\n".join(parts)
-
-
-def _minute(time: str) -> str:
-    return _e(time[:16].replace("T", " "))
