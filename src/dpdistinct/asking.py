@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpdistinct.cost import Cost, exact, exact_text
@@ -44,6 +43,7 @@ from dpdistinct.wording import minute
 
 if TYPE_CHECKING:
     from dpdistinct.answers.release import GroupedRelease, Release
+    from dpdistinct.graph.curves import Curve
     from dpdistinct.ledger.account import Ledger, Quote, Stored  # at run time only if one is used
     from dpdistinct.mechanisms.by_group import GroupParameters
 
@@ -67,65 +67,17 @@ def silent(step: str) -> None:
 
 @dataclass(frozen=True)
 class Answered:
-    """A release, and how it was paid for, if it was: by the ledger of this path."""
+    """The releases in the order of their questions, and how they were paid for. ledger: its path."""
 
-    release: Release | GroupedRelease
+    releases: tuple[Release | GroupedRelease, ...]
     paid: Stored | None = None
     ledger: str | None = None
 
-
-def ask(
-    data: Any,
-    question: Question,
-    reading: Reading = BY_NAME,
-    machine: Machine | None = None,
-    payment: Payment | None = None,
-    *,
-    progress: Progress = silent,
-) -> Answered:
-    """The answer to a question. Nothing is read before it was checked and paid for."""
-    machine, payment = machine or Machine(), payment or Payment()
-    with _ready(data, question, reading, machine, payment, progress) as ready:
-        return _paid(ready.noted, ready.asked, ready.parameters, ready.compute, payment)
-
-
-@dataclass(frozen=True)
-class _Ready:
-    """A question that is checked and about to be paid for. asked: what tells it from others."""
-
-    question: Question
-    parameters: Parameters | GroupParameters
-    noted: Noted | None
-    asked: dict[str, Any]
-    compute: Callable[..., Any]
-    columns: tuple[str, ...] = ()  # those asked for, as the table spells them
-
-
-@contextmanager
-def _ready(
-    data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment, progress: Progress
-) -> Iterator[_Ready]:
-    """All of `ask` that comes before the debit. No row is read."""
-    if payment.subscription is not None:
-        question = _at_the_price_of(question, payment)
-    parameters = parameters_of(question, payment)
-    if isinstance(data, Contributions):
-        refuse_for_contributions(question, reading)
-        compute: Callable[..., Any] = partial(_answer_of, data, machine)
-        yield _Ready(question, parameters, note(data, payment), question.identity(), compute)
-        return
-    check_columns(question)
-    data = data if machine.engine == "spark" else find_files(data)
-    noted = note(data, payment)
-    with open_source(data, question, reading, machine, progress) as source:
-        if noted is not None:
-            noted.check_found(source.files)
-        source.check(question)  # a mistyped column must not cost the budget; the schema is public
-        if isinstance(parameters, Parameters):
-            parameters = with_min_bound(parameters, question.min_bound, source, machine)
-        asked = question.identity(exact_names=exact_names(source)) | reading.identity()
-        compute = partial(_answer, source, question, machine, progress)
-        yield _Ready(question, parameters, noted, asked, compute, columns_of(source, question))
+    @property
+    def release(self) -> Release | GroupedRelease:
+        """Of a question that was asked alone."""
+        (release,) = self.releases
+        return release
 
 
 @dataclass(frozen=True)
@@ -139,7 +91,7 @@ class Foreseen:
     method: str
     mechanism: str
     cost: Cost
-    quote: Quote | None = None  # what the ledger says
+    quote: Quote | None = None  # what the ledger says, of all that is asked together
     ledger: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,74 +106,20 @@ class Foreseen:
         return fields
 
 
-def foresee(data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment) -> Foreseen:
-    """What `ask` would do with the same arguments, and all that it would refuse before it reads a row."""
-    with _ready(data, question, reading, machine, payment, silent) as ready:
-        parameters = ready.parameters
-        if payment.series is not None:
-            _check_series(parameters if isinstance(parameters, Parameters) else parameters.counting)
-        quote = None
-        if ready.noted is not None:
-            quote = _quote(ready.noted, ready.asked | parameters.identity(), parameters.cost, payment)
-        return _foreseen(ready.question, parameters, described(data, reading, machine), ready.columns, quote)
-
-
-def _quote(noted: Noted, asked: dict[str, Any], cost: Cost, payment: Payment) -> tuple[Quote, str]:
-    """What the ledger of this path says."""
-    ledger = _open(payment.ledger)
-    return ledger.foresee(**_request(noted, asked, cost, payment)), ledger.path
-
-
-def _foreseen(
-    question: Question,
-    parameters: Parameters | GroupParameters,
-    read: dict[str, str],
-    columns: tuple[str, ...],
-    quote: tuple[Quote, str] | None,
-) -> Foreseen:
-    numbers = parameters if isinstance(parameters, Parameters) else parameters.counting
-    return Foreseen(
-        read=read,
-        columns=columns,
-        groups=len(question.groups) if isinstance(question.groups, GroupList) else question.groups,
-        periods=question.periods,
-        method=numbers.method,
-        mechanism=numbers.mechanism,
-        cost=parameters.cost,
-        quote=None if quote is None else quote[0],
-        ledger=None if quote is None else quote[1],
-    )
-
-
-def columns_of(source: Source, question: Question) -> tuple[str, ...]:
-    """Those that are asked for, as the table spells them."""
-    return tuple(dict.fromkeys(source.find(name) for name in question.names))
-
-
-def _at_the_price_of(question: Question, payment: Payment) -> Question:
-    """The question with the epsilon that each answer of the subscription has."""
-    if question.groups == "unknown" or question.delta is not None:
-        raise ParameterError(
-            "subscription needs answers without a delta, which unknown groups have; write down the groups, "
-            "or pay for this answer by itself"
-        )
-    name = str(payment.subscription)
-    each = _open(payment.ledger).subscription(str(payment.dataset), name).epsilon_each
-    if exact("epsilon", question.epsilon, hint="leave it out") not in (1, each):  # 1 is the default
-        raise ParameterError(
-            f"epsilon does not apply with subscription {name!r}, whose answers have epsilon "
-            f"{exact_text(each)} each; leave it out"
-        )
-    return replace(question, epsilon=each)
-
-
 @dataclass(frozen=True)
 class Part:
-    """One of several questions, about a source that is open. told: what else tells it from others."""
+    """A question that was checked, and where its rows are. told: what else tells it from others."""
 
-    source: Source
+    source: Source | Contributions
     question: Question
+    parameters: Parameters | GroupParameters
     told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the answer depends on besides the data."""
+        named = self.question.identity(exact_names=exact_names(self.source))
+        return named | self.told | self.parameters.identity()
 
 
 @dataclass(frozen=True)
@@ -242,13 +140,62 @@ class Together:
         }
 
 
-@dataclass(frozen=True)
-class AnsweredTogether:
-    """Releases in the order of their questions, and how they were paid for."""
+def ask(
+    data: Any,
+    question: Question,
+    reading: Reading = BY_NAME,
+    machine: Machine | None = None,
+    payment: Payment | None = None,
+    *,
+    progress: Progress = silent,
+) -> Answered:
+    """The answer to a question. Nothing is read before it was checked and paid for."""
+    machine, payment = machine or Machine(), payment or Payment()
+    with _ready(data, question, reading, machine, payment, progress) as (part, noted):
+        return _answered([part], noted, machine, payment, progress=progress)
 
-    releases: tuple[Release | GroupedRelease, ...]
-    paid: Stored | None = None
-    ledger: str | None = None
+
+def foresee(data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment) -> Foreseen:
+    """What `ask` would do with the same arguments, and all that it would refuse before it reads a row."""
+    with _ready(data, question, reading, machine, payment, silent) as (part, noted):
+        return _foreseen([part], noted, described(data, reading, machine), payment)[0]
+
+
+@contextmanager
+def _ready(
+    data: Any, question: Question, reading: Reading, machine: Machine, payment: Payment, progress: Progress
+) -> Iterator[tuple[Part, Noted | None]]:
+    """All of `ask` that comes before the debit. No row is read."""
+    if payment.subscription is not None:
+        question = _at_the_price_of(question, payment)
+    parameters = parameters_of(question, payment)
+    if isinstance(data, Contributions):
+        refuse_for_contributions(question, reading)
+        yield Part(data, question, parameters), note(data, payment)
+        return
+    check_columns(question)
+    data = data if machine.engine == "spark" else find_files(data)
+    noted = note(data, payment)
+    with open_source(data, question, reading, machine, progress) as source:
+        if noted is not None:
+            noted.check_found(source.files)
+        yield part_of(source, question, parameters, machine, reading.identity()), noted
+
+
+def part_of(
+    source: Source,
+    question: Question,
+    parameters: Parameters | GroupParameters,
+    machine: Machine,
+    told: dict[str, Any],
+) -> Part:
+    """A question about an open source. Its columns are looked for: the schema is public, and a mistyped
+    column must not cost the budget.
+    """
+    source.check(question)
+    if isinstance(parameters, Parameters):
+        parameters = with_min_bound(parameters, question.min_bound, source, machine)
+    return Part(source, question, parameters, told)
 
 
 def ask_together(
@@ -259,46 +206,13 @@ def ask_together(
     *,
     prepare: Callable[[], None] = lambda: None,
     progress: Progress = silent,
-) -> AnsweredTogether:
+) -> Answered:
     """The answers to several questions with one debit: all of them, or none. One alone is asked as by `ask`.
 
     noted: all data that they are about. prepare: what to do once they are paid for, before any is read.
     """
-    numbers, asked, cost = _checked_together(parts, machine, payment)
-
-    def draw() -> tuple[Release | GroupedRelease, ...]:
-        prepare()
-        return tuple(
-            _answer(part.source, part.question, machine, progress, parameters)
-            for part, parameters in zip(parts, numbers, strict=True)
-        )
-
-    if noted is None:
-        return AnsweredTogether(draw())
-    if len(parts) == 1:
-        stored, path = _stored(noted, asked, cost, lambda _: draw()[0], payment)
-        return AnsweredTogether((_release_of(stored.answer),), stored, path)
-    stored, path = _stored(noted, asked, cost, lambda _: Together(draw(), cost), payment)
-    return AnsweredTogether(tuple(map(_release_of, stored.answer["answers"])), stored, path)
-
-
-def _checked_together(
-    parts: Sequence[Part], machine: Machine, payment: Payment
-) -> tuple[list[Parameters | GroupParameters], dict[str, Any], Cost]:
-    """The numbers of each mechanism; what tells these questions from others; what they cost together."""
-    if payment.series is not None or payment.subscription is not None:
-        raise ParameterError("series and subscription are for one count; ask it alone")
-    numbers, asked = [], []
-    for part in parts:
-        part.source.check(part.question)
-        parameters = parameters_of(part.question)
-        if isinstance(parameters, Parameters):
-            parameters = with_min_bound(parameters, part.question.min_bound, part.source, machine)
-        numbers.append(parameters)
-        named = part.question.identity(exact_names=exact_names(part.source))
-        asked.append(named | part.told | parameters.identity())
-    cost = sum((parameters.cost for parameters in numbers), start=Cost(Fraction(0)))
-    return numbers, asked[0] if len(parts) == 1 else {"questions": asked}, cost
+    _refuse_series(payment)
+    return _answered(parts, noted, machine, payment, prepare=prepare, progress=progress)
 
 
 def foresee_together(
@@ -310,20 +224,107 @@ def foresee_together(
     payment: Payment,
 ) -> list[Foreseen]:
     """What `ask_together` would do with the same arguments; the quote is for all of them."""
-    numbers, asked, cost = _checked_together(parts, machine, payment)
-    quote = None if noted is None else _quote(noted, asked, cost, payment)
-    how = described(data, reading, machine)
-    return [
-        _foreseen(part.question, parameters, how, columns_of(part.source, part.question), quote)
-        for part, parameters in zip(parts, numbers, strict=True)
-    ]
+    _refuse_series(payment)
+    return _foreseen(parts, noted, described(data, reading, machine), payment)
+
+
+def _refuse_series(payment: Payment) -> None:
+    if payment.series is not None or payment.subscription is not None:
+        raise ParameterError("series and subscription are for one count; ask it alone")
+
+
+def _answered(
+    parts: Sequence[Part],
+    noted: Noted | None,
+    machine: Machine,
+    payment: Payment,
+    *,
+    prepare: Callable[[], None] = lambda: None,
+    progress: Progress,
+) -> Answered:
+    """The one answer to these questions about these data, paid for once."""
+
+    def draw(bound: int | None = None) -> tuple[Release | GroupedRelease, ...]:
+        """Later answers of a series use the bound that the first one published."""
+        prepare()
+        return tuple(_answer(_with_bound(part, bound), machine, progress) for part in parts)
+
+    if noted is None:
+        return Answered(draw())
+    if len(parts) == 1:
+        stored, path = _stored(parts, noted, lambda bound=None: draw(bound)[0], payment)
+        return Answered((_release_of(stored.answer),), stored, path)
+    stored, path = _stored(parts, noted, lambda: Together(draw(), cost_of(parts)), payment)
+    return Answered(tuple(map(_release_of, stored.answer["answers"])), stored, path)
+
+
+def _with_bound(part: Part, bound: int | None) -> Part:
+    if bound is None or not isinstance(part.parameters, Parameters):
+        return part
+    fixed: dict[str, Any] = {"mechanism": "fixed", "max_bound": bound, "min_bound": bound}
+    return replace(part, parameters=replace(part.parameters, **fixed, aim="lower_bound"))
+
+
+def _foreseen(
+    parts: Sequence[Part], noted: Noted | None, how: dict[str, str], payment: Payment
+) -> list[Foreseen]:
+    """For each part; how: the data would be read."""
+    quote = ledger = None
+    if noted is not None:
+        account = _open(payment.ledger)
+        quote, ledger = account.foresee(**_request(parts, noted, payment)), account.path
+    foreseen = []
+    for part in parts:
+        question, parameters = part.question, part.parameters
+        numbers = parameters if isinstance(parameters, Parameters) else parameters.counting
+        named = () if isinstance(part.source, Contributions) else map(part.source.find, question.names)
+        foreseen.append(
+            Foreseen(
+                read=how,
+                columns=tuple(dict.fromkeys(named)),
+                groups=len(question.groups) if isinstance(question.groups, GroupList) else question.groups,
+                periods=question.periods,
+                method=numbers.method,
+                mechanism=numbers.mechanism,
+                cost=parameters.cost,
+                quote=quote,
+                ledger=ledger,
+            )
+        )
+    return foreseen
+
+
+def cost_of(parts: Sequence[Part]) -> Cost:
+    """What the answers cost together."""
+    return sum((part.parameters.cost for part in parts), start=Cost(Fraction(0)))
+
+
+def _at_the_price_of(question: Question, payment: Payment) -> Question:
+    """The question with the epsilon that each answer of the subscription has."""
+    if question.groups == "unknown" or question.delta is not None:
+        raise ParameterError(
+            "subscription needs answers without a delta, which unknown groups have; write down the groups, "
+            "or pay for this answer by itself"
+        )
+    name = str(payment.subscription)
+    each = _open(payment.ledger).subscription(str(payment.dataset), name).epsilon_each
+    if exact("epsilon", question.epsilon, hint="leave it out") not in (1, each):  # 1 is the default
+        raise ParameterError(
+            f"epsilon does not apply with subscription {name!r}, whose answers have epsilon "
+            f"{exact_text(each)} each; leave it out"
+        )
+    return replace(question, epsilon=each)
 
 
 def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:
     """The numbers of the mechanism that answers, checked."""
+    of_series = payment is not None and payment.series is not None
     if not question.group_by:
-        return question.parameters
-    if payment is not None and payment.series is not None:
+        parameters = question.parameters
+        if of_series:
+            _check_series(parameters)
+        return parameters
+    if of_series:
         raise ParameterError("series does not apply to counts by group")
     from dpdistinct.mechanisms.by_group import check_group_parameters
 
@@ -359,25 +360,25 @@ def refuse_for_contributions(question: Question, reading: Reading) -> None:
             raise ParameterError(f"{name} does not apply to Contributions, which have been read already")
 
 
-def _answer_of(data: Contributions, machine: Machine, parameters: Parameters) -> Release:
+def _answer(part: Part, machine: Machine, progress: Progress) -> Release | GroupedRelease:
+    """Read, curve, mechanism."""
+    question, parameters = part.question, part.parameters
+    warm_up("dpdistinct.answers.release")
+    if not isinstance(parameters, Parameters):
+        return _grouped_answer(part.source, question, parameters, machine, progress)
+    curve = read_curve(part.source, question, machine, parameters, progress)
     from dpdistinct.answers.drawing import release_curve
 
-    return release_curve(curve_of(data, parameters.method, machine.threads), parameters)
+    with logged(f"drawing: {parameters.mechanism}", progress):
+        released = release_curve(curve, parameters)
+    return replace(released, element=question.counted, trust_sql=question.trust_sql)
 
 
-def _answer(
-    source: Source,
-    question: Question,
-    machine: Machine,
-    progress: Progress,
-    parameters: Parameters | GroupParameters,
-) -> Release | GroupedRelease:
-    """Read, curve, mechanism."""
-    if isinstance(parameters, Parameters):
-        return answer(source, question, machine, parameters, progress=progress)
+def _grouped_answer(
+    source: Any, question: Question, parameters: GroupParameters, machine: Machine, progress: Progress
+) -> GroupedRelease:
     from dpdistinct.answers.drawing import release_groups
 
-    warm_up()
     method, mechanism = parameters.counting.method, parameters.counting.mechanism
     with logged("reading", progress):
         table, names = read_groups(source, question, method, parameters.bounds, machine)
@@ -394,85 +395,58 @@ def _answer(
     return replace(released, trust_sql=question.trust_sql)
 
 
-def answer(
-    source: Source,
+def read_curve(
+    source: Source | Contributions,
     question: Question,
     machine: Machine,
     parameters: Parameters,
-    *,
     progress: Progress = silent,
-) -> Release:
-    """A single count: read, curve, mechanism."""
-    warm_up("dpdistinct.answers.release")
-    if goes_by_disk(source, parameters.method, machine):
+) -> Curve:
+    """What each limit per person keeps, from parameters.min_bound on. NOT private.
+
+    Pairs that need not fit into memory pass through the engine's own disk.
+    """
+    method = parameters.method
+    if isinstance(source, Contributions):
+        return curve_of(source, method, machine.threads)
+    if goes_by_disk(source, method, machine):
         with logged("reading, sorting on disk and counting", progress):
-            curve = greedy_curve_on_disk(source, question, machine)
-    elif goes_by_rounds(source, parameters.method, machine):
+            return greedy_curve_on_disk(source, question, machine)
+    if goes_by_rounds(source, method, machine):
         with logged("reading, rounds and solving", progress):
-            curve = matching_curve_by_rounds(source, question, machine, parameters.min_bound, progress)
-    else:
-        with logged("reading", progress):
-            ordered = parameters.method != "matching"
-            contributions = contributions_of(source, question, machine, ordered=ordered)
-        with logged(f"solving: {parameters.method}", progress):
-            curve = curve_of(contributions, parameters.method, machine.threads)
-    from dpdistinct.answers.drawing import release_curve
-
-    with logged(f"drawing: {parameters.mechanism}", progress):
-        released = release_curve(curve, parameters)
-    return replace(released, element=question.counted, trust_sql=question.trust_sql)
-
-
-def _paid(
-    noted: Noted | None,
-    asked: dict[str, Any],
-    parameters: Parameters | GroupParameters,
-    compute: Callable[..., Any],
-    payment: Payment,
-) -> Answered:
-    """The one answer to this question about these data, paid for once."""
-    if noted is None:
-        return Answered(compute(parameters))
-    if payment.series is not None:
-        assert isinstance(parameters, Parameters)  # checked with the parameters
-        _check_series(parameters)
-
-    def draw(bound: int | None = None) -> Any:
-        """Later answers of a series use the bound that the first one published."""
-        used = parameters
-        if bound is not None and isinstance(parameters, Parameters):
-            used = replace(parameters, mechanism="fixed", max_bound=bound, min_bound=bound, aim="lower_bound")
-        return compute(used)
-
-    paid, path = _stored(noted, asked | parameters.identity(), parameters.cost, draw, payment)
-    return Answered(_release_of(paid.answer), paid, path)
+            return matching_curve_by_rounds(source, question, machine, parameters.min_bound, progress)
+    with logged("reading", progress):
+        contributions = contributions_of(source, question, machine, ordered=method != "matching")
+    with logged(f"solving: {method}", progress):
+        return curve_of(contributions, method, machine.threads)
 
 
 def _stored(
-    noted: Noted, asked: dict[str, Any], cost: Cost, draw: Callable[..., Any], payment: Payment
+    parts: Sequence[Part], noted: Noted, draw: Callable[..., Any], payment: Payment
 ) -> tuple[Stored, str]:
     """What the ledger keeps as the answer, drawn only if it has none; and the path of the ledger."""
     ledger = _open(payment.ledger)
 
-    def draw_from_noted(bound: int | None = None) -> Any:
+    def draw_from_noted(*bound: int) -> Any:
         """An answer is stored only for the files that it was computed from."""
-        drawn = draw(bound)
+        drawn = draw(*bound)
         noted.check()
         return drawn
 
-    paid = ledger.pay(**_request(noted, asked, cost, payment), compute=draw_from_noted)
+    paid = ledger.pay(**_request(parts, noted, payment), compute=draw_from_noted)
     if paid.stored:
         log.info("stored answer of %s, nothing spent", minute(paid.time))
     return paid, ledger.path
 
 
-def _request(noted: Noted, asked: dict[str, Any], cost: Cost, payment: Payment) -> dict[str, Any]:
-    """What the ledger is asked to pay for. asked: all that the answer depends on besides the data."""
+def _request(parts: Sequence[Part], noted: Noted, payment: Payment) -> dict[str, Any]:
+    """What the ledger is asked to pay for."""
+    asked = [part.identity for part in parts]
     return {
         "dataset": payment.dataset,
-        "question": asked,
+        "question": asked[0] if len(asked) == 1 else {"questions": asked},
         "input": noted.input,
-        "cost": cost,
+        "cost": cost_of(parts),
         "request_id": payment.request_id,
         "who": payment.who,
         "series": payment.series,

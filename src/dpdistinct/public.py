@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from dpdistinct.asking import ask, parameters_of, refuse_for_contributions
+from dpdistinct.asking import ask, parameters_of, read_curve, refuse_for_contributions
 from dpdistinct.cost import Number, exact
 from dpdistinct.errors import ParameterError
 from dpdistinct.graph.contributions import Contributions
-from dpdistinct.graph.reading import (
-    contributions_of,
-    curve_of,
-    goes_by_disk,
-    goes_by_rounds,
-    greedy_curve_on_disk,
-    matching_curve_by_rounds,
-    with_min_bound,
-)
+from dpdistinct.graph.reading import contributions_of, with_min_bound
 from dpdistinct.question.columns import Columns, column_names
 from dpdistinct.question.group_lists import Every
 from dpdistinct.question.machine import Engine, Machine, Path
@@ -264,20 +256,15 @@ class Table:
         With a memory_limit, or on Spark, the table need not fit into memory, and with method "matching"
         min_bound is 16, or 64, unless you say otherwise.
         """
-        parameters = Question.of({"method": method, "min_bound": min_bound}).parameters
-        method = parameters.method
-        if isinstance(self.data, Contributions):
-            return curve_of(self.data, method, self.machine.threads)
         question = self._question(element)
+        parameters = replace(question, method=method, min_bound=min_bound).parameters
+        if isinstance(self.data, Contributions):
+            return read_curve(self.data, question, self.machine, parameters)
         check_columns(question)
         with open_source(self.data, question, self.reading, self.machine) as source:
             source.check(question)
-            if goes_by_disk(source, method, self.machine):
-                return greedy_curve_on_disk(source, question, self.machine)
-            if goes_by_rounds(source, method, self.machine):
-                least = with_min_bound(parameters, min_bound, source, self.machine).min_bound
-                return matching_curve_by_rounds(source, question, self.machine, least, lambda step: None)
-            return curve_of(contributions_of(source, question, self.machine), method, self.machine.threads)
+            parameters = with_min_bound(parameters, min_bound, source, self.machine)
+            return read_curve(source, question, self.machine, parameters)
 
     def explore(
         self, element: Columns | None = None, *, epsilon: Number = 1.0, beta: Number = 0.05

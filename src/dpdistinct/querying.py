@@ -14,7 +14,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.asking import AnsweredTogether, Part, Progress, ask, ask_together, note, silent
+from dpdistinct.asking import Answered, Progress, ask, ask_together, note, parameters_of, part_of, silent
 from dpdistinct.cost import Cost
 from dpdistinct.errors import InputError, ParameterError, shown
 from dpdistinct.question.group_lists import label_of
@@ -114,16 +114,18 @@ def explain_queries(
 
 def _asked(
     queries: Sequence[_Query], tables: _Tables, machine: Machine, payment: Payment, progress: Progress
-) -> AnsweredTogether:
+) -> Answered:
     questions = [(query, question) for query in queries for question in query.questions]
     if len(questions) == 1 and queries[0].direct is not None:
         # The same request as that of `count`.
         ((_, question),) = questions
         given = tables.given[queries[0].direct]
         plain = replace(question, table=tables.bound[queries[0].direct].chosen)
-        one = ask(given.data, plain, given.reading, machine, payment, progress=progress)
-        return AnsweredTogether((one.release,), one.paid, one.ledger)
-    parts = [Part(tables.source(query, question), question, tables.told) for query, question in questions]
+        return ask(given.data, plain, given.reading, machine, payment, progress=progress)
+    parts = [
+        part_of(tables.source(query, question), question, parameters_of(question), machine, tables.told)
+        for query, question in questions
+    ]
 
     def prepare() -> None:
         for query in queries:

@@ -27,6 +27,7 @@ from dpdistinct.asking import (
     foresee_together,
     note,
     parameters_of,
+    part_of,
     silent,
 )
 from dpdistinct.cost import Cost
@@ -198,7 +199,7 @@ def _parts(
             source = stack.enter_context(open_source(data, question, own, machine, progress))
             if noted is not None:
                 noted.check_found(source.files)
-            parts.append(Part(source, question, own.identity()))
+            parts.append(part_of(source, question, parameters_of(question), machine, own.identity()))
         yield parts, noted
 
 

@@ -885,7 +885,7 @@ def test_an_unexpected_failure_shows_no_traceback(run: Run, monkeypatch: pytest.
         def fail(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("dpdistinct.asking.answer", fail)
+        monkeypatch.setattr("dpdistinct.asking.read_curve", fail)
         outcome = run("count", "visits.csv", *ASKED)
         assert refused(outcome)
         assert "SECRET" not in outcome.err

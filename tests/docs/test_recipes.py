@@ -83,9 +83,9 @@ def test_the_tasks_of_airflow_pay_once_and_do_not_retry_a_refusal(
             stack.enter_context(ledger_store.session(str(visits.parent / "budget.db"), "BEGIN IMMEDIATE"))
             return real_answer(*asked, **how)
 
-        real_answer = asking.answer
+        real_answer = asking.read_curve
         busy.setattr(ledger_store, "BUSY_SECONDS", 0.05)
-        busy.setattr(asking, "answer", answer_in_use)
+        busy.setattr(asking, "read_curve", answer_in_use)
         with pytest.raises(dpdistinct.UnavailableError):  # which Airflow tries again
             run()
     run()

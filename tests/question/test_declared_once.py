@@ -92,7 +92,7 @@ def test_what_is_asked_arrives_in_the_question(monkeypatch: pytest.MonkeyPatch) 
 
     def hear(data: Any, question: Question, reading: Any, machine: Any, payment: Payment) -> Any:
         seen.append((question, payment))
-        return asking.Answered(release=None)  # type: ignore[arg-type]
+        return asking.Answered(releases=(None,))  # type: ignore[arg-type]
 
     monkeypatch.setattr(public, "ask", hear)
     visits = table("visits.csv", person="a", ledger="budget.db", dataset="visits")

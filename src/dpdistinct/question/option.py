@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from textwrap import wrap
 from typing import Any, Self, TypeVar, get_args
 
@@ -59,8 +60,15 @@ class Checked:
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults."""
-        plain = type(self)()
-        return {name: value for name, value in vars(self).items() if value != getattr(plain, name)}
+        kind: Any = type(self)
+        plain = vars(_plain(kind))
+        return {name: value for name, value in vars(self).items() if value != plain[name]}
+
+
+@cache
+def _plain(kind: Any) -> Any:
+    """The value of all defaults."""
+    return kind()
 
 
 def one_of(choices: Any) -> Callable[[str, Any], Any]:
