@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import naive
 import naive_groups
@@ -21,7 +22,6 @@ from dpdistinct.graph.groups import (
     group_bits,
     grouped_greedy_curve,
     grouped_greedy_curve_of_parts,
-    pair_keys,
 )
 from dpdistinct.question.machine import Machine
 from dpdistinct.sources.duck import sorted_on_disk
@@ -31,6 +31,12 @@ from strategies import Row, tables
 
 GROUPS = 4
 EVERY = range(1, 45)
+
+
+def pair_keys(hashes: NDArray[np.uint64], groups: NDArray[np.integer], *, bits: int) -> NDArray[np.uint64]:
+    """The keys of pairs as the core makes them, from the hash of (group, element) and the number of the group."""
+    low = np.uint64((1 << bits) - 1)
+    return np.asarray((hashes & ~low) | groups.astype(np.uint64))
 
 
 def read(rows: list[Row]) -> GroupedContributions:

@@ -32,8 +32,8 @@ from dpdistinct.cli.failure import FAILED, status_of
 from dpdistinct.ledger import store as ledger_store
 from dpdistinct.ledger.account import Account, BudgetError, Cost, Entry, Ledger, LedgerError, UnavailableError
 from dpdistinct.ledger.place import JOURNAL_MAGIC, check_place
-from dpdistinct.ledger.request import Fields
 from dpdistinct.ledger.rows import SCHEMA, TABLES, VERSION, digest
+from fields import Fields
 from ledger_processes import ANN, EPSILON, GROUP, PARAMETERS, SHIM, answer, draw, release
 from powerless import powerless
 

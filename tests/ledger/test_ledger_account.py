@@ -28,9 +28,9 @@ from dpdistinct.cli import main as cli
 from dpdistinct.ledger import input as ledger_input
 from dpdistinct.ledger.account import BudgetError, Cost, Ledger, LedgerError, RequestError, Stored
 from dpdistinct.ledger.input import describe_input, files_input
-from dpdistinct.ledger.request import Fields
 from dpdistinct.ledger.rows import EntryRow, cost_text, request_key
 from dpdistinct.ledger.store import open_book
+from fields import Fields
 from ledger_processes import answer, draw
 
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

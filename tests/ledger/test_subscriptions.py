@@ -20,7 +20,7 @@ from dpdistinct import BudgetError, ParameterError, RequestError
 from dpdistinct.cli import main as cli
 from dpdistinct.ledger.account import Cost, Ledger, LedgerError, Stored
 from dpdistinct.ledger.composition import MOST_ANSWERS, delta_together, epsilon_each
-from dpdistinct.ledger.request import Fields
+from fields import Fields
 from ledger_processes import draw
 
 ROWS = "user,url,land\n" + "".join(f"{i % 40},{i % 90},{'DE' if i % 3 else 'FR'}\n" for i in range(400))

@@ -213,27 +213,26 @@ class Values {
         each(rows, [&](std::int64_t at, std::uint64_t seed) { return hash(widened<T>(at), seed); });
     }
 
-    static Hash integer_hash(std::string_view format) {
-        if (format == "c") return &Values::integer<std::int8_t>;
-        if (format == "C") return &Values::integer<std::uint8_t>;
-        if (format == "s") return &Values::integer<std::int16_t>;
-        if (format == "S") return &Values::integer<std::uint16_t>;
-        if (format == "i") return &Values::integer<std::int32_t>;
-        if (format == "I") return &Values::integer<std::uint32_t>;
-        if (format == "l") return &Values::integer<std::int64_t>;
+    // What `make` gives for the type of these integers; nothing for other formats.
+    template <class Made, class Make>
+    static Made of_integers(std::string_view format, Make make) {
+        if (format == "c") return make(std::int8_t{});
+        if (format == "C") return make(std::uint8_t{});
+        if (format == "s") return make(std::int16_t{});
+        if (format == "S") return make(std::uint16_t{});
+        if (format == "i") return make(std::int32_t{});
+        if (format == "I") return make(std::uint32_t{});
+        if (format == "l") return make(std::int64_t{});
+        if (format == "L") return make(std::uint64_t{});
         return nullptr;
     }
 
+    static Hash integer_hash(std::string_view format) {
+        return of_integers<Hash>(format, []<class T>(T) -> Hash { return &Values::integer<T>; });
+    }
+
     static ReadInteger integer_reader(std::string_view format) {
-        if (format == "c") return &Values::widened<std::int8_t>;
-        if (format == "C") return &Values::widened<std::uint8_t>;
-        if (format == "s") return &Values::widened<std::int16_t>;
-        if (format == "S") return &Values::widened<std::uint16_t>;
-        if (format == "i") return &Values::widened<std::int32_t>;
-        if (format == "I") return &Values::widened<std::uint32_t>;
-        if (format == "l") return &Values::widened<std::int64_t>;
-        if (format == "L") return &Values::widened<std::uint64_t>;
-        return nullptr;
+        return of_integers<ReadInteger>(format, []<class T>(T) -> ReadInteger { return &Values::widened<T>; });
     }
 
     void unsigned_long(const HashedRows& rows) {

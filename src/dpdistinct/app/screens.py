@@ -201,14 +201,15 @@ def _dates(asked: Asked) -> str:
     return f", dates as {DATE_FORMATS.get(written, written)}" if written else ""
 
 
-def may_see() -> Html:
-    """The box that the owner ticks before anything is shown that is not private."""
-    return h(
+def trusted_form(page: str, asked: Asked, button: str) -> Html:
+    """Leads to what is not private, once the owner has ticked the box."""
+    may_see = h(
         "div",
         h("input", type="checkbox", id="may-see", name="may_see", value="yes", required=True),
         h("label", "I may see this data", for_="may-see"),
         class_="option",
     )
+    return form(page, asked.with_(id=new_id()), (), may_see, button=button, post=True)
 
 
 def _look(asked: Asked) -> Html:
@@ -220,14 +221,7 @@ def _look(asked: Asked) -> Html:
             "This shows rows and exact numbers: what would be left out, and how the file may be written. "
             "It is not private: who looks must be allowed to, and nothing of it may be published.",
         ),
-        form(
-            "look",
-            asked.with_(id=new_id()),
-            (),
-            may_see(),
-            button="Show it",
-            post=True,
-        ),
+        trusted_form("look", asked, "Show it"),
         class_="danger-box",
     )
 

@@ -9,9 +9,9 @@ from typing import Any
 from dpdistinct.app import charts
 from dpdistinct.app.asked import Asked
 from dpdistinct.app.jobs import Job
-from dpdistinct.app.layout import facts, form, slider, table
+from dpdistinct.app.layout import facts, slider, table
 from dpdistinct.app.markup import Html, cut, h
-from dpdistinct.app.screens import EPSILONS, Place, may_see, new_id
+from dpdistinct.app.screens import EPSILONS, Place, trusted_form
 
 
 def looked_screen(place: Place, asked: Asked, job: Job) -> Html:
@@ -79,14 +79,7 @@ def explore_screen(place: Place, asked: Asked) -> Html:
             "mechanism would answer, and the error at every epsilon.",
         ),
         h("p", "Whoever chooses epsilon by what is seen here makes a choice that is not private."),
-        form(
-            "explore",
-            asked.with_(id=new_id()),
-            (),
-            may_see(),
-            button="Explore",
-            post=True,
-        ),
+        trusted_form("explore", asked, "Explore"),
         step="question",
         asked=asked,
         private=True,

@@ -1,10 +1,11 @@
 """Who contributed what, by group: the counts of one kept set in every group of a public list.
 
 What is counted is the pair (group, element). Only two 64-bit keys of each row reach this module, as
-without groups: that of the person and that of the pair, whose low bits are the number of the group in
-the list (`pair_keys`). The kept sets are nested: one person more keeps all that was kept before and at
-most `bound` pairs besides, so in all groups together the counts at a bound rise by at most the bound
-(docs/proofs/groups.md, claims G1 and G9; tests/graph/test_groups.py, tests/graph/test_basis.py).
+without groups: that of the person and that of the pair. Its high bits are those of the hash of (group,
+element), its low bits the number of the group in the list: a rule of each pair and the public list alone
+(core/keys/group_numbers.hpp). The kept sets are nested: one person more keeps all that was kept before
+and at most `bound` pairs besides, so in all groups together the counts at a bound rise by at most the
+bound (docs/proofs/groups.md, claims G1 and G9; tests/graph/test_groups.py, tests/graph/test_basis.py).
 """
 
 from __future__ import annotations
@@ -42,16 +43,6 @@ def _checked_bits(groups: int, bits: int | None) -> int:
     return bits
 
 
-def pair_keys(hashes: NDArray[np.uint64], groups: NDArray[np.integer], *, bits: int) -> NDArray[np.uint64]:
-    """The keys of pairs, from the hash of (group, element) and the number of the group.
-
-    The high bits stay, so the order of the keys is as good as that of the hashes: a rule of each pair
-    and the public list alone.
-    """
-    low = np.uint64((1 << bits) - 1)
-    return np.asarray((hashes & ~low) | groups.astype(np.uint64))
-
-
 class GroupedContributions(Contributions):
     """People and the (group, element) pairs they hold, without repetition. Private."""
 
@@ -71,7 +62,7 @@ class GroupedContributions(Contributions):
         threads: int | None = None,
         one_group_per_person: bool = False,
     ) -> GroupedContributions:
-        """From Arrow streams of two columns of 64-bit keys: person, then pair (see `pair_keys`).
+        """From Arrow streams of two columns of 64-bit keys: person, then pair.
 
         `groups` is how many there are: those of the public list, or those that occur if it is unknown
         (with bits=UNKNOWN_BITS). With one_group_per_person everybody keeps only the pairs of the first

@@ -71,18 +71,6 @@ class Stored:
     subscription: Subscription | None = None
 
 
-@dataclass(frozen=True)
-class Fields:
-    """An answer of which only the fields are left."""
-
-    kind: str
-    fields: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields."""
-        return self.fields
-
-
 def new_request(
     dataset: str,
     question: Any,
