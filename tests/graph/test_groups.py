@@ -34,7 +34,7 @@ EVERY = range(1, 45)
 
 
 def pair_keys(hashes: NDArray[np.uint64], groups: NDArray[np.integer], *, bits: int) -> NDArray[np.uint64]:
-    """The keys of pairs as the core makes them, from the hash of (group, element) and the number of the group."""
+    """The keys of pairs, as the core makes them from the hash of (group, element) and the group's number."""
     low = np.uint64((1 << bits) - 1)
     return np.asarray((hashes & ~low) | groups.astype(np.uint64))
 
