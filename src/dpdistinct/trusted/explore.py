@@ -28,7 +28,13 @@ from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler, laplace_margin
 from dpdistinct.mechanisms.single import Answer, run_mechanism
 from dpdistinct.question.group_lists import Value
 from dpdistinct.question.machine import Machine
-from dpdistinct.question.parameters import MECHANISM_NAMES, Method, Parameters, check_parameters
+from dpdistinct.question.parameters import (
+    DEFAULT_MAX_BOUND,
+    MECHANISM_NAMES,
+    Method,
+    Parameters,
+    check_parameters,
+)
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import Reading
 from dpdistinct.show.explored import told_of, told_of_groups
@@ -148,10 +154,13 @@ def explore(
     for mechanism in MECHANISM_NAMES:
         if mechanism != "fixed":
             progress(f"simulating: {mechanism}")
-            expected.append(_expect(curves["matching"], truth, mechanism, epsilon, beta, releases))
+            parameters = replace(checked, mechanism=mechanism, max_bound=DEFAULT_MAX_BOUND.get(mechanism))
+            simulated = _expect(mechanism, run_mechanism, curves["matching"], truth, parameters, releases)
+            expected.append(simulated)
     for name, own in (mechanisms or {}).items():
         progress(f"simulating: {name}")
-        expected.append(_expect(curves["matching"], truth, name, epsilon, beta, releases, own))
+        parameters = replace(checked, mechanism="sharp")
+        expected.append(_expect(name, own, curves["matching"], truth, parameters, releases))
     return Exploration(
         people=contributions.people,
         elements=truth,
@@ -243,26 +252,15 @@ def telling_bounds(curve: Curve, truth: int) -> list[int]:
 
 
 def _expect(
-    curve: Curve,
-    truth: int,
-    mechanism: str,
-    epsilon: Fraction,
-    beta: Fraction,
-    releases: int,
-    own: OwnMechanism | None = None,
+    name: str, run: OwnMechanism, curve: Curve, truth: int, parameters: Parameters, releases: int
 ) -> Expected:
-    asked = mechanism if own is None else "sharp"
-    parameters = check_parameters(
-        epsilon=epsilon, beta=beta, method="matching", mechanism=asked, max_bound=None
-    )
-    run = own or run_mechanism
     drawn = [run(curve, parameters, OpenDPSampler()) for _ in range(releases)]
     lower = np.array([release.lower_bound for release in drawn], dtype=float)
     estimates = np.array([x.estimate for x in drawn if x.estimate is not None], dtype=float)
     bounds = [release.bound for release in drawn if release.bound is not None]
     scale = max(truth, 1)
     return Expected(
-        mechanism=mechanism,
+        mechanism=name,
         lower_bound=float(np.median(lower)),
         loss=float(np.median(truth - lower) / scale),
         mean_loss=float(np.maximum(0, truth - lower).mean() / scale),
