@@ -129,6 +129,16 @@ def make_long(folder: Path) -> None:
             file.write(rows.replace(b"k", b"k%d-" % i).replace(b"/s/", b"/s/%d/" % i))
 
 
+def test_what_is_typed_before_the_script_is_there_counts(window: Any) -> None:
+    waiting: list[Any] = []
+    window.route("**/static/app.js", lambda route: waiting.append(route))
+    to_privacy(window)
+    window.get_by_label("Epsilon: what").fill("0,5")
+    with window.expect_response("**/static/app.js"):
+        waiting[-1].continue_()
+    window.get_by_text("With epsilon 0.5").wait_for()
+
+
 def test_from_a_messy_file_to_a_picture_and_its_entry(window: Any, folder: Path, tmp_path: Path) -> None:
     """By month, over dates in German; the numbers are those of Python."""
     to_question(window)

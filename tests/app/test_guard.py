@@ -294,10 +294,11 @@ def test_names_of_columns_files_and_labels_are_text(folder: Path) -> None:
 def test_downloads_have_no_formulas(folder: Path) -> None:
     """CSV injection: labels that a spreadsheet would compute, of a list and of the data."""
     label = '=HYPERLINK("http://evil.example","x")'
-    rows = "".join(f'{i},{i},"{label.replace(chr(34), chr(34) * 2)}"\n' for i in range(900))
+    rows = "".join(f'{i},{i},"{label.replace(chr(34), chr(34) * 2)}"\n' for i in range(20_000))
     (folder / "evil.csv").write_text(f"who,what,where\n{rows}")
     browser = Browser(folder).enter()
-    fields = {"file": "evil.csv", "person": "who", "element": "what", "by": "where", "epsilon": "5"}
+    fields = {"file": "evil.csv", "person": "who", "element": "what", "by": "where", "epsilon": "1000"}
+    # Of so many people at such an epsilon, no bound that is ever chosen hides the group.
     id, _ = browser.release(fields | {"listing": "unknown", "delta": "1e-6"})
     text = browser.get(f"/download?id={id}&form=csv").text
     [_, row] = csv.reader(io.StringIO(text))

@@ -52,13 +52,16 @@ if (slider && typed && preview) {
     slider.setAttribute("aria-valuetext", `epsilon ${values[slider.value]}`);
     draw();
   });
-  typed.addEventListener("input", () => {
+  function follow() {
     const number = Number(typed.value.replace(",", "."));
     if (!(number > 0)) return;
     const away = values.map((value) => Math.abs(Math.log(Number(value) / number)));
     slider.value = away.indexOf(Math.min(...away));
     draw();
-  });
+  }
+
+  typed.addEventListener("input", follow);
+  if (typed.value !== typed.defaultValue) follow(); // typed before this script was there
 }
 
 // The progress of a task.
