@@ -99,7 +99,7 @@ def steps(small: Path) -> dict[str, Any]:
     notes = small / "steps.json"
     status, out, err = injected(0, 0, ["count", str(small / "rows.csv"), *SIDES], notes)
     assert (status, err) == (0, "")
-    assert "\nor more distinct values" in out
+    assert "Privacy: this answer" in out  # a number, or once in some thousand runs too little
     found: dict[str, Any] = json.loads(notes.read_text())
     assert len(found["dropped"]) > 20
     return found
@@ -171,4 +171,4 @@ def test_a_signal_that_is_to_be_ignored_is_ignored(small: Path, tmp_path: Path) 
         timeout=120,
     )
     assert done.returncode == 0
-    assert "\nor more distinct values" in done.stdout
+    assert "Privacy: this answer" in done.stdout

@@ -36,6 +36,12 @@ def dp(rest: str, options: str = "", epsilon: Any = EXACT) -> str:
 
 
 @pytest.fixture(autouse=True)
+def likeliest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likeliest bound is chosen: once in ten thousand draws another drowns numbers as small as these."""
+    monkeypatch.setattr(OpenDPSampler, "select", lambda self, scores, **how: int(np.argmax(scores)))
+
+
+@pytest.fixture(autouse=True)
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Everybody visits one site of their own and one of a few; a third of all people in each country."""
     monkeypatch.chdir(tmp_path)
@@ -172,9 +178,7 @@ def test_groups_of_a_public_table_are_all_there_even_without_rows() -> None:
         dpdistinct.sql(query, tables=BOTH | {"countries": "countries.csv"})
 
 
-def test_unknown_groups_show_where_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The likeliest bound is chosen: once in ten thousand draws it is so large that it hides these groups.
-    monkeypatch.setattr(OpenDPSampler, "select", lambda self, scores, **how: int(np.argmax(scores)))
+def test_unknown_groups_show_where_they_are_large() -> None:
     strategy = ", delta = 0.01, group_selection_strategy = LAPLACE_THRESHOLD"
     query = dp("country, COUNT(DISTINCT user_id) AS people FROM users GROUP BY country ORDER BY 1", strategy)
     assert [country for country, _ in rows(query, tables=BOTH)] == ["DE", "FR", "US"]

@@ -30,7 +30,7 @@ ColumnBuffers read_column(Views& kept, nb::tuple column) {
         Py_buffer view;
         if (PyObject_GetBuffer(given.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
         kept.views.push_back(view);
-        result.buffers[b] = view.buf;
+        result.buffers[static_cast<std::size_t>(b)] = view.buf;
     }
     result.nulls = result.count > 0 && result.buffers[0] ? -1 : 0;  // -1: not counted
     return result;
