@@ -140,8 +140,9 @@ class _Token:
 
     @property
     def name(self) -> str:
-        """A name, without its quotes."""
-        return self.text[1:-1].replace('""', '"') if self.text.startswith('"') else self.text
+        """A name, without its quotes, of which DuckDB takes GoogleSQL's, too."""
+        quote = self.text[0]
+        return self.text[1:-1].replace(quote * 2, quote) if quote in '"`' else self.text
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -420,6 +421,11 @@ class _Release:
             (item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")).lower()
             for item in select["select_list"]
         ]
+        if self._node["where_clause"] is not None:
+            raise ClauseError(
+                "sql: with PUBLIC_GROUPS a WHERE comes after the join, where it could drop groups to be "
+                "reported; put it into the rows: (SELECT ... FROM rows WHERE ...) RIGHT JOIN ..."
+            )
         pairs = self._joined_on(source, public["alias"], how)
         if sorted(names) != sorted(pairs) or not all(names):
             raise ClauseError(how)
@@ -468,7 +474,7 @@ class _Release:
                 return {**pairs[path[0]], "alias": part["alias"] or part["column_names"][0]}
             return None
 
-        fields = ("select_list", "group_expressions", "having", "modifiers", "where_clause")
+        fields = ("select_list", "group_expressions", "having", "modifiers")
         self._node = {**self._node, **{name: _changed(self._node[name], change) for name in fields}}
         self._node["group_expressions"] = [{**key, "alias": ""} for key in self._node["group_expressions"]]
 
