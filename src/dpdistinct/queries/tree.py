@@ -131,8 +131,6 @@ def _values(kind: str) -> tuple[str, ...]:
         return ("NULL", "'1 day'", "'1 month'")
     if kind == "UUID":
         return ("NULL", "'00000000-0000-0000-0000-000000000001'", "NULL")
-    if kind.startswith("ENUM("):
-        return ("NULL", "NULL", "NULL")
     return ("NULL", "1", "0")
 
 
