@@ -310,7 +310,7 @@ class _Translation:
             return self._joined(kind, first, second, using, node)
         relation, scope = self._joined("LEFT", second, first, using, node)
         turn = len(second[1])
-        return relation, [*scope[turn:], *scope[:turn]]
+        return relation, _turned(scope[turn:], scope[:turn], using)
 
     def _joined(self, kind: str, first: Named, second: Named, using: list[str], node: Node) -> Named:
         """Equalities between the sides are handed over as pairs of columns, other conditions as they are."""
@@ -487,11 +487,15 @@ class _Selection:
         replaced = {entry["key"].lower(): entry["value"] for entry in item["replace_list"]}
         renamed = {entry["key"]["column"].lower(): entry["value"] for entry in item["rename_list"]}
         found = []
-        for visible in self._scope:
+        shown = [
+            v for v in self._scope if not v.hidden and (v.table.lower() == table if table else not v.merged)
+        ]
+        unknown = (left_out | set(replaced)) - {v.name.lower() for v in shown}
+        if unknown:
+            raise PersonWiseError(f"there is no column {min(unknown)!r} here", "name one of the table")
+        for visible in shown:
             name = visible.name.lower()
-            if visible.hidden or name in left_out:
-                continue
-            if visible.table.lower() != table if table else visible.merged:
+            if name in left_out:
                 continue
             if name in replaced:
                 found.append((visible.name, self._expression(replaced[name])))
@@ -788,6 +792,19 @@ def _scope_of(relation: Relation, names: Sequence[str], alias: str = "") -> list
 
 def _moved(scope: Scope, known: Mapping[Column, Column]) -> list[Visible]:
     return [replace(v, column=None if v.column is None else known[v.column]) for v in scope]
+
+
+def _turned(left: Scope, right: Scope, using: Sequence[str]) -> list[Visible]:
+    """The scope of a RIGHT JOIN. A column of USING stands where the left table has it, with the values of the
+    right one; under its table's name each is still its own.
+    """
+    names = {name.lower() for name in using}
+    merged = {v.name.lower(): replace(v, table="") for v in right if v.name.lower() in names and not v.merged}
+    scope: list[Visible] = []
+    for visible in left:
+        of_both = merged.pop(visible.name.lower(), None)
+        scope += [visible] if of_both is None else [of_both, visible]
+    return scope + [replace(v, merged=v.merged or v.name.lower() in names) for v in right]
 
 
 def _renamed(names: Sequence[str], aliases: Sequence[str]) -> list[str]:
