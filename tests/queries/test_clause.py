@@ -356,6 +356,30 @@ def test_parts_without_an_epsilon_of_their_own_add_up_exactly() -> None:
         assert sum(count.epsilon for count in query.counts) == Fraction(1, 10)
 
 
+def test_people_with_a_partner_are_not_all_people() -> None:
+    """Behind an outer join u.user_id may be NULL; behind an inner one it is the privacy unit."""
+    for source, named, people in (
+        ("visits v LEFT JOIN users u USING (user_id)", "u", False),
+        ("visits v LEFT JOIN users u USING (user_id)", "v", True),
+        ("users u RIGHT JOIN visits v USING (user_id)", "u", False),
+        ("visits LEFT JOIN users USING (user_id)", "Users", False),
+        ("visits v JOIN users u USING (user_id)", "u", True),
+        (
+            "(visits v JOIN users u USING (user_id)) LEFT JOIN (SELECT * FROM users) w USING (user_id)",
+            "w",
+            False,
+        ),
+        (
+            "(visits v JOIN users u USING (user_id)) LEFT JOIN (SELECT * FROM users) w USING (user_id)",
+            "u",
+            True,
+        ),
+    ):
+        query = parse_release(dp(f"COUNT(DISTINCT {named}.user_id) AS n FROM {source}"))
+        assert (query.counts[0].elements == ()) == people, source
+        prove(query.inner, private=PRIVATE, public=PUBLIC)
+
+
 def test_names_are_one_in_any_case_and_texts_are_not() -> None:
     options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, privacy_unit_column = user_id) "
     cases = ["CASE WHEN url = 'A' THEN n END", "CASE WHEN url = 'a' THEN n END"]

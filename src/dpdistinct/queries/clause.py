@@ -286,6 +286,7 @@ class _Release:
             raise ClauseError("sql: name the columns instead of *")
         source, listed = self._source()
         node = self._node
+        self._optional = {name.lower() for name in _optional(source)}
         self._unit = {**column_node(""), "column_names": list(self._options.person)}
         self._person = self._inner_column(self._unit, "person")
         self._keys = self._group_keys()
@@ -513,7 +514,7 @@ class _Release:
                 raise ClauseError(
                     f"{at}only expressions of a row can be counted; put the rest into FROM (...)"
                 )
-        if len(values) == 1 and _same(values[0], self._unit):
+        if len(values) == 1 and self._is_unit(values[0]):
             values = [self._unit]
         columns = tuple(dict.fromkeys(self._inner_column(value, "element") for value in values))
         method = self._method(named.get("contribution_bounding_strategy"), at)
@@ -530,6 +531,14 @@ class _Release:
         count = Count(column, column, () if people else columns, epsilon, None, method)
         self._counts.append((key, count, own is not None))
         return count
+
+    def _is_unit(self, value: Node) -> bool:
+        """Whether it is the privacy unit, also with another table's name, unless an outer join makes that
+        table's column NULL where the privacy unit is not.
+        """
+        path = value.get("column_names", [])
+        of_optional = len(path) > 1 and path[0].lower() in self._optional
+        return _same(value, self._unit) and not of_optional
 
     def _method(self, node: Node | None, at: str) -> Method | None:
         if node is None:
@@ -712,6 +721,16 @@ def _in_small_letters(tree: Any) -> Any:
     if "function_name" in tree:
         names["function_name"] = tree["function_name"].lower()
     return {key: names[key] if key in names else _in_small_letters(value) for key, value in tree.items()}
+
+
+def _optional(source: Node, optional: bool = False) -> Iterator[str]:
+    """The names of tables in FROM of which a row of the result may have none."""
+    if source["type"] == "JOIN":
+        kind = source["join_type"]
+        yield from _optional(source["left"], optional or kind in ("RIGHT", "OUTER"))
+        yield from _optional(source["right"], optional or kind in ("LEFT", "OUTER"))
+    elif optional:
+        yield source["alias"] or source.get("table_name", "")
 
 
 def _conjuncts(node: Node) -> list[Node]:
