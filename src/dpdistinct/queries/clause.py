@@ -9,7 +9,7 @@ expressions of counts). That one sees released numbers only, so it is free.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,7 +17,16 @@ from typing import Any, Literal
 from dpdistinct.errors import ParameterError
 from dpdistinct.queries.expressions import column_node, select_node, table_node
 from dpdistinct.queries.refusals import shortened
-from dpdistinct.queries.tree import Node, parse, printed, words_of
+from dpdistinct.queries.tree import (
+    Node,
+    changed,
+    conjuncts,
+    nodes_of,
+    own_name,
+    parse,
+    printed,
+    words_of,
+)
 
 Method = Literal["matching", "greedy", "sampling"]
 Period = Literal["day", "week", "month", "quarter", "year"]
@@ -418,10 +427,7 @@ class _Release:
             for modifier in select["modifiers"]
         ):
             raise ClauseError(how)
-        names = [
-            (item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")).lower()
-            for item in select["select_list"]
-        ]
+        names = [own_name(item).lower() for item in select["select_list"]]
         if self._node["where_clause"] is not None:
             raise ClauseError(
                 "sql: with PUBLIC_GROUPS a WHERE comes after the join, where it could drop groups to be "
@@ -449,7 +455,7 @@ class _Release:
         if source["using_columns"]:
             return {name.lower(): column_node(name) for name in source["using_columns"]}
         pairs: dict[str, Node] = {}
-        for test in _conjuncts(source["condition"]):
+        for test in conjuncts(source["condition"]):
             if test["type"] != "COMPARE_EQUAL":
                 raise ClauseError(how)
             sides = [test["left"], test["right"]]
@@ -476,7 +482,7 @@ class _Release:
             return None
 
         fields = ("select_list", "group_expressions", "having", "modifiers")
-        self._node = {**self._node, **{name: _changed(self._node[name], change) for name in fields}}
+        self._node = {**self._node, **{name: changed(self._node[name], change) for name in fields}}
         self._node["group_expressions"] = [{**key, "alias": ""} for key in self._node["group_expressions"]]
 
     # Counts
@@ -575,7 +581,7 @@ class _Release:
         node = self._node
         items = []
         for item in node["select_list"]:
-            name = item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")
+            name = own_name(item)
             if not name and _is_aggregate(item):
                 name = self._words(item)
             made = self._on_released(item)
@@ -628,68 +634,22 @@ class _Release:
                 )
             return None
 
-        changed: Node = _changed(node, change)
-        return changed
-
-
-def _changed(tree: Any, change: Callable[[Node], Node | None]) -> Any:
-    """With every node, from the outside in, that `change` has another one for."""
-    if isinstance(tree, list):
-        return [_changed(child, change) for child in tree]
-    if not isinstance(tree, dict):
-        return tree
-    other = change(tree)
-    return {key: _changed(value, change) for key, value in tree.items()} if other is None else other
+        released: Node = changed(node, change)
+        return released
 
 
 def _inside(tree: Any) -> Iterator[Node]:
     """Every expression in a node, itself included; not those of its subqueries."""
-    if isinstance(tree, dict):
-        if "class" in tree:
-            yield tree
-        if tree.get("class") == "SUBQUERY":
-            return
-    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _inside(child)
+    return (node for node in nodes_of(tree, lambda node: node.get("class") == "SUBQUERY") if "class" in node)
 
 
-AGGREGATED = {
-    *(
-        "count",
-        "count_star",
-        "approx_count_distinct",
-        "sum",
-        "avg",
-        "mean",
-        "min",
-        "max",
-        "any_value",
-        "first",
-    ),
-    *(
-        "last",
-        "list",
-        "array_agg",
-        "string_agg",
-        "median",
-        "mode",
-        "stddev",
-        "variance",
-        "var_samp",
-        "var_pop",
-    ),
-    *(
-        "stddev_samp",
-        "stddev_pop",
-        "quantile",
-        "quantile_cont",
-        "quantile_disc",
-        "percentile_cont",
-        "count_if",
-    ),
-    *("countif", "bool_and", "bool_or", "logical_and", "logical_or", "approx_quantile", "approx_quantiles"),
-    *("arg_min", "arg_max", "product", "histogram", "bit_and", "bit_or", "bit_xor"),
-}
+_AGGREGATES = (
+    "count count_star approx_count_distinct sum avg mean min max any_value first last list array_agg "
+    "string_agg median mode stddev variance var_samp var_pop stddev_samp stddev_pop quantile quantile_cont "
+    "quantile_disc percentile_cont count_if countif bool_and bool_or logical_and logical_or approx_quantile "
+    "approx_quantiles arg_min arg_max product histogram bit_and bit_or bit_xor"
+)
+AGGREGATED = set(_AGGREGATES.split())
 
 
 def _is_aggregate(node: Node) -> bool:
@@ -731,12 +691,6 @@ def _optional(source: Node, optional: bool = False) -> Iterator[str]:
         yield from _optional(source["right"], optional or kind in ("LEFT", "OUTER"))
     elif optional:
         yield source["alias"] or source.get("table_name", "")
-
-
-def _conjuncts(node: Node) -> list[Node]:
-    if node["type"] == "CONJUNCTION_AND":
-        return [part for child in node["children"] for part in _conjuncts(child)]
-    return [node]
 
 
 PERIODS: dict[str, Period] = {

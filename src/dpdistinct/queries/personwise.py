@@ -24,7 +24,7 @@ from dpdistinct.queries.expressions import Column, Expression, constant, kinds, 
 from dpdistinct.queries.functions import is_scalar
 from dpdistinct.queries.names import Meaning, Scope, Visible
 from dpdistinct.queries.refusals import PersonWiseError, at, shortened
-from dpdistinct.queries.tree import Node, kinds_of, parse, printed, words_of
+from dpdistinct.queries.tree import Node, conjuncts, kinds_of, own_name, parse, printed, words_of
 from dpdistinct.queries.whose import identified
 
 
@@ -325,7 +325,7 @@ class _Translation:
         ]
         if node["condition"] is not None:
             meaning = self.meaning([*left_scope, *right_scope])
-            tests += map(meaning.expression, _conjuncts(node["condition"]))
+            tests += map(meaning.expression, conjuncts(node["condition"]))
         pairs, rest = [], []
         for test in tests:
             pair = _sides(test, left, right)
@@ -475,8 +475,9 @@ class _Selection:
         if item["class"] == "STAR":
             with at(self._in.words(item) or "*"):
                 return self._star(item)
-        name = item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")
-        return [(name or printed(select_node([item])).removeprefix("SELECT "), self._expression(item))]
+        return [
+            (own_name(item) or printed(select_node([item])).removeprefix("SELECT "), self._expression(item))
+        ]
 
     def _star(self, item: Node) -> list[tuple[str, Expression]]:
         if item["columns"] or item["expr"]:
@@ -514,7 +515,7 @@ class _Selection:
 
     def _where(self, node: Node) -> None:
         tests = []
-        for part in _conjuncts(node):
+        for part in conjuncts(node):
             if part["class"] == "SUBQUERY" and part["subquery_type"] == "ANY":
                 self._member(part)
                 continue
@@ -758,12 +759,6 @@ def _sampled() -> PersonWiseError:
         "which rows are in a sample depends on the rows of everybody, and on chance",
         "leave it out, or keep some people by their id: WHERE md5(PERSON) < '4'",
     )
-
-
-def _conjuncts(node: Node) -> list[Node]:
-    if node["type"] == "CONJUNCTION_AND":
-        return [part for child in node["children"] for part in _conjuncts(child)]
-    return [node]
 
 
 def _anded(tests: list[Expression]) -> Expression | None:
