@@ -455,3 +455,46 @@ def test_the_command_and_python_ask_the_same(ledger: Ledger) -> None:
     run(query, "--table", "visits=visits.parquet", "--ledger", ledger.path, "--dataset", "visits", "--json")
     dpdistinct.sql(query, tables={"visits": "visits.parquet"}, ledger=ledger, dataset="visits")
     assert len(ledger.requests("visits")) == 1
+
+
+@pytest.mark.parametrize("place", ["a file", "a file with collations", "a relation"])
+@pytest.mark.parametrize("order", [("low", "high"), ("high", "low")])
+def test_labels_of_an_enum_are_values_of_rows(place: str, order: tuple[str, str], tmp_path: Path) -> None:
+    """Its type often comes from rows: no message shows the labels, and nothing depends on their order."""
+    path = tmp_path / "enums.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        note = "note VARCHAR COLLATE NOCASE" if place == "a file with collations" else "note VARCHAR"
+        labels = ", ".join(map(repr, order))
+        connection.execute(f"CREATE TABLE data (user_id INTEGER, level ENUM({labels}), {note})")
+        connection.execute(
+            "INSERT INTO data SELECT i // 2, ['low', 'high'][1 + i % 2], 'x' FROM range(200) r(i)"
+        )
+        connection.execute("CHECKPOINT")
+        relation = connection.table("data")
+        data: Any = relation if place == "a relation" else str(path)
+        if place != "a relation":
+            connection.close()
+        asked: dict[str, Any] = {"person": "user_id", "element": "level", "epsilon": EXACT, "beta": SURE}
+        for text in ("sum(level)", "level + 1", "level::INTEGER[]"):
+            sql = f"SELECT user_id, {text} AS level FROM data GROUP BY user_id, level"
+            with pytest.raises(PersonWiseError) as refusal:
+                dpdistinct.count_distinct(data, sql=sql, **asked)
+            assert not any(label in str(refusal.value) for label in order)
+        largest = "SELECT user_id, max(level) AS level FROM data GROUP BY user_id HAVING max(level) = 'low'"
+        # As texts, in any order.
+        assert dpdistinct.count_distinct(data, sql=largest, **asked).lower_bound == 1
+        query = dp("COUNT(DISTINCT level) AS n FROM data WHERE level <> 'none'")
+        (table,) = dpdistinct.sql(query, tables={"data": data}, beta=SURE)
+        assert table.rows == ((2,),)
+
+
+def test_the_table_of_a_query_over_a_relation_is_that_relation() -> None:
+    """Its database may have a table called data, too."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE data AS SELECT 1 AS other")
+        relation = connection.sql("SELECT i AS user_id, i % 7 AS url FROM range(100) r(i)")
+        sql = "SELECT user_id, url FROM data WHERE user_id >= 0"
+        found = dpdistinct.count_distinct(
+            relation, person="user_id", element="url", epsilon=EXACT, beta=SURE, sql=sql
+        )
+        assert found.lower_bound == 7

@@ -148,6 +148,11 @@ class Algebra:
     def _column(self, kind: str, person: int | None = None) -> Column:
         return Column(f"c{next(self._columns)}", kind, person)
 
+    def _copies(self, columns: Sequence[Column]) -> tuple[tuple[Column, ...], list[Node]]:
+        """The same columns for the next relation, and the SELECT list that hands them on."""
+        new = tuple(self._column(c.kind, c.person) for c in columns)
+        return new, [_alias(column_node(a.name), b.name) for a, b in zip(columns, new, strict=True)]
+
     def _step(self) -> str:
         return next(name for i in self._steps if (name := f"step_{i}") not in self._taken)
 
@@ -274,10 +279,7 @@ class Algebra:
         """Rule S4: the rows for which a condition of the row holds."""
         self._known(of, condition)
         self._known_conditions([condition])
-        columns = tuple(replace(c, name=self._column(c.kind).name) for c in of.columns)
-        items = [
-            _alias(column_node(old.name), new.name) for old, new in zip(of.columns, columns, strict=True)
-        ]
+        columns, items = self._copies(of.columns)
         node = select_node(items, self._source(of), where_clause=safe(condition))
         return Relation(node, columns, of.parts, Proof("S4 condition", about, (of.proof,)), of.shared)
 
@@ -326,7 +328,7 @@ class Algebra:
         tests += [] if condition is None else [safe(condition)]
         lost = [replace(c, person=None) for c in right.columns] if kind == "LEFT" else list(right.columns)
         old = [*left.columns, *([] if kind in ("SEMI", "ANTI") else lost)]
-        columns = tuple(replace(c, name=self._column(c.kind).name) for c in old)
+        columns, items = self._copies(old)
         source: Node = {
             "type": "JOIN", "alias": "", "sample": None,
             "left": self._source(left), "right": self._source(right),
@@ -335,7 +337,6 @@ class Algebra:
             "duplicate_eliminated_columns": [], "is_implicit": False, "ranking_expression": None,
             "nearest_count": 1, "nearest_order_type": "ASCENDING", "nearest_approx": False,
         }  # fmt: skip
-        items = [_alias(column_node(a.name), b.name) for a, b in zip(old, columns, strict=True)]
         return Relation(
             select_node(items, source),
             columns,
@@ -358,20 +359,16 @@ class Algebra:
             )
         if not all(is_scalar(key.kind) for key in keys):
             raise PersonWiseError("a list is a key", "group by its elements: unnest it first")
-        items, columns = [], []
-        for key in keys:
-            column = self._column(key.kind, key.person)
-            items.append(_alias(column_node(key.name), column.name))
-            columns.append(column)
+        columns, items = self._copies(keys)
         for aggregate in aggregates:
             column = self._column(_kind_of_aggregate(aggregate))
+            columns += (column,)
             items.append(_named(self._aggregate_node(of, aggregate), column))
-            columns.append(column)
         groups = {"group_expressions": [column_node(key.name) for key in keys]}
         node = select_node(
             items, self._source(of), **groups, group_sets=[list(range(len(keys)))] if keys else []
         )
-        return Relation(node, tuple(columns), of.parts, Proof("S6 groups", about, (of.proof,)), of.shared)
+        return Relation(node, columns, of.parts, Proof("S6 groups", about, (of.proof,)), of.shared)
 
     def _aggregate_node(self, of: Relation, aggregate: Aggregate) -> Node:
         named = [c for c in (aggregate.argument, aggregate.condition) if c is not None]
@@ -392,8 +389,7 @@ class Algebra:
         """Rule S7: every row once."""
         if not all(is_scalar(column.kind) for column in of.columns):
             raise PersonWiseError("a list is among the columns", "unnest it first, or leave it out")
-        columns = tuple(replace(c, name=self._column(c.kind).name) for c in of.columns)
-        items = [_alias(column_node(a.name), b.name) for a, b in zip(of.columns, columns, strict=True)]
+        columns, items = self._copies(of.columns)
         node = select_node(items, self._source(of), modifiers=[_distinct()])
         return Relation(node, columns, of.parts, Proof("S7 distinct rows", about, (of.proof,)), of.shared)
 
@@ -403,14 +399,13 @@ class Algebra:
         Where rows that ORDER BY leaves equal may get different results, all other columns come after it,
         so that rows are then interchangeable.
         """
-        columns = [replace(c, name=self._column(c.kind).name) for c in of.columns]
-        items = [_alias(column_node(a.name), b.name) for a, b in zip(of.columns, columns, strict=True)]
+        columns, items = self._copies(of.columns)
         for window in calls:
             column = self._column(_kind_of_window(window))
-            columns.append(column)
+            columns += (column,)
             items.append(_named(self._window_node(of, window), column))
         node = select_node(items, self._source(of))
-        return Relation(node, tuple(columns), of.parts, Proof("S8 window", about, (of.proof,)), of.shared)
+        return Relation(node, columns, of.parts, Proof("S8 window", about, (of.proof,)), of.shared)
 
     def _window_node(self, of: Relation, window: WindowCall) -> Node:
         ordered = [order.column for order in window.order]
@@ -520,9 +515,8 @@ class Algebra:
             raise PersonWiseError(
                 "only a list of plain values can be unnested", "make a list, e.g. with string_split"
             )
-        columns = [replace(c, name=self._column(c.kind).name) for c in of.columns]
+        columns, items = self._copies(of.columns)
         element, computed = self._column(column.kind[:-2]), self._column(column.kind[:-2])
-        items = [_alias(column_node(a.name), b.name) for a, b in zip(of.columns, columns, strict=True)]
         items.append(_named(function_node("unnest", [column_node(column.name)]), computed))
         inner = select_node(items, self._source(of))
         outer = [column_node(c.name) for c in columns]
@@ -539,8 +533,7 @@ class Algebra:
 
     def used(self, name: str, of: Relation, about: str) -> Relation:
         """Rule S11: one use of it."""
-        columns = tuple(replace(c, name=self._column(c.kind).name) for c in of.columns)
-        items = [_alias(column_node(a.name), b.name) for a, b in zip(of.columns, columns, strict=True)]
+        columns, items = self._copies(of.columns)
         source = table_node((name,))
         proof = Proof("S11 WITH", about, (of.proof,))
         return Relation(select_node(items, source), columns, of.parts, proof, of.shared)
@@ -649,7 +642,10 @@ def _kind_of_aggregate(aggregate: Aggregate) -> str:
     if aggregate.argument is None:
         return "BIGINT"
     _check_argument(aggregate.name, aggregate.argument.kind)
-    return _result_kind(f"system.main.{aggregate.name}(", aggregate.argument, ")")
+    column = aggregate.argument
+    call = f"SELECT system.main.{aggregate.name}({column.name})"
+    (kind,) = kinds_of(call, ((column.name, column.kind),))
+    return kind
 
 
 def _kind_of_window(window: WindowCall) -> str:
@@ -662,11 +658,6 @@ def _kind_of_window(window: WindowCall) -> str:
     if window.name in WINDOWS:
         return window.argument.kind
     return _kind_of_aggregate(Aggregate(window.name, window.argument))
-
-
-def _result_kind(before: str, column: Column, after: str) -> str:
-    (kind,) = kinds_of(f"SELECT {before}{column.name}{after}", ((column.name, column.kind),))
-    return kind
 
 
 FRAME_ENDS = {

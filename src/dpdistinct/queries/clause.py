@@ -9,7 +9,7 @@ expressions of counts). That one sees released numbers only, so it is free.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,7 +17,16 @@ from typing import Any, Literal
 from dpdistinct.errors import ParameterError
 from dpdistinct.queries.expressions import column_node, select_node, table_node
 from dpdistinct.queries.refusals import shortened
-from dpdistinct.queries.tree import Node, parse, printed, words_of
+from dpdistinct.queries.tree import (
+    Node,
+    changed,
+    conjuncts,
+    nodes_of,
+    own_name,
+    parse,
+    printed,
+    words_of,
+)
 
 Method = Literal["matching", "greedy", "sampling"]
 Period = Literal["day", "week", "month", "quarter", "year"]
@@ -140,8 +149,9 @@ class _Token:
 
     @property
     def name(self) -> str:
-        """A name, without its quotes."""
-        return self.text[1:-1].replace('""', '"') if self.text.startswith('"') else self.text
+        """A name, without its quotes, of which DuckDB takes GoogleSQL's, too."""
+        quote = self.text[0]
+        return self.text[1:-1].replace(quote * 2, quote) if quote in '"`' else self.text
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -285,6 +295,7 @@ class _Release:
             raise ClauseError("sql: name the columns instead of *")
         source, listed = self._source()
         node = self._node
+        self._optional = {name.lower() for name in _optional(source)}
         self._unit = {**column_node(""), "column_names": list(self._options.person)}
         self._person = self._inner_column(self._unit, "person")
         self._keys = self._group_keys()
@@ -416,10 +427,12 @@ class _Release:
             for modifier in select["modifiers"]
         ):
             raise ClauseError(how)
-        names = [
-            (item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")).lower()
-            for item in select["select_list"]
-        ]
+        names = [own_name(item).lower() for item in select["select_list"]]
+        if self._node["where_clause"] is not None:
+            raise ClauseError(
+                "sql: with PUBLIC_GROUPS a WHERE comes after the join, where it could drop groups to be "
+                "reported; put it into the rows: (SELECT ... FROM rows WHERE ...) RIGHT JOIN ..."
+            )
         pairs = self._joined_on(source, public["alias"], how)
         if sorted(names) != sorted(pairs) or not all(names):
             raise ClauseError(how)
@@ -442,7 +455,7 @@ class _Release:
         if source["using_columns"]:
             return {name.lower(): column_node(name) for name in source["using_columns"]}
         pairs: dict[str, Node] = {}
-        for test in _conjuncts(source["condition"]):
+        for test in conjuncts(source["condition"]):
             if test["type"] != "COMPARE_EQUAL":
                 raise ClauseError(how)
             sides = [test["left"], test["right"]]
@@ -468,8 +481,8 @@ class _Release:
                 return {**pairs[path[0]], "alias": part["alias"] or part["column_names"][0]}
             return None
 
-        fields = ("select_list", "group_expressions", "having", "modifiers", "where_clause")
-        self._node = {**self._node, **{name: _changed(self._node[name], change) for name in fields}}
+        fields = ("select_list", "group_expressions", "having", "modifiers")
+        self._node = {**self._node, **{name: changed(self._node[name], change) for name in fields}}
         self._node["group_expressions"] = [{**key, "alias": ""} for key in self._node["group_expressions"]]
 
     # Counts
@@ -507,7 +520,7 @@ class _Release:
                 raise ClauseError(
                     f"{at}only expressions of a row can be counted; put the rest into FROM (...)"
                 )
-        if len(values) == 1 and _same(values[0], self._unit):
+        if len(values) == 1 and self._is_unit(values[0]):
             values = [self._unit]
         columns = tuple(dict.fromkeys(self._inner_column(value, "element") for value in values))
         method = self._method(named.get("contribution_bounding_strategy"), at)
@@ -524,6 +537,14 @@ class _Release:
         count = Count(column, column, () if people else columns, epsilon, None, method)
         self._counts.append((key, count, own is not None))
         return count
+
+    def _is_unit(self, value: Node) -> bool:
+        """Whether it is the privacy unit, also with another table's name, unless an outer join makes that
+        table's column NULL where the privacy unit is not.
+        """
+        path = value.get("column_names", [])
+        of_optional = len(path) > 1 and path[0].lower() in self._optional
+        return _same(value, self._unit) and not of_optional
 
     def _method(self, node: Node | None, at: str) -> Method | None:
         if node is None:
@@ -560,7 +581,7 @@ class _Release:
         node = self._node
         items = []
         for item in node["select_list"]:
-            name = item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")
+            name = own_name(item)
             if not name and _is_aggregate(item):
                 name = self._words(item)
             made = self._on_released(item)
@@ -613,68 +634,22 @@ class _Release:
                 )
             return None
 
-        changed: Node = _changed(node, change)
-        return changed
-
-
-def _changed(tree: Any, change: Callable[[Node], Node | None]) -> Any:
-    """With every node, from the outside in, that `change` has another one for."""
-    if isinstance(tree, list):
-        return [_changed(child, change) for child in tree]
-    if not isinstance(tree, dict):
-        return tree
-    other = change(tree)
-    return {key: _changed(value, change) for key, value in tree.items()} if other is None else other
+        released: Node = changed(node, change)
+        return released
 
 
 def _inside(tree: Any) -> Iterator[Node]:
     """Every expression in a node, itself included; not those of its subqueries."""
-    if isinstance(tree, dict):
-        if "class" in tree:
-            yield tree
-        if tree.get("class") == "SUBQUERY":
-            return
-    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _inside(child)
+    return (node for node in nodes_of(tree, lambda node: node.get("class") == "SUBQUERY") if "class" in node)
 
 
-AGGREGATED = {
-    *(
-        "count",
-        "count_star",
-        "approx_count_distinct",
-        "sum",
-        "avg",
-        "mean",
-        "min",
-        "max",
-        "any_value",
-        "first",
-    ),
-    *(
-        "last",
-        "list",
-        "array_agg",
-        "string_agg",
-        "median",
-        "mode",
-        "stddev",
-        "variance",
-        "var_samp",
-        "var_pop",
-    ),
-    *(
-        "stddev_samp",
-        "stddev_pop",
-        "quantile",
-        "quantile_cont",
-        "quantile_disc",
-        "percentile_cont",
-        "count_if",
-    ),
-    *("countif", "bool_and", "bool_or", "logical_and", "logical_or", "approx_quantile", "approx_quantiles"),
-    *("arg_min", "arg_max", "product", "histogram", "bit_and", "bit_or", "bit_xor"),
-}
+_AGGREGATES = (
+    "count count_star approx_count_distinct sum avg mean min max any_value first last list array_agg "
+    "string_agg median mode stddev variance var_samp var_pop stddev_samp stddev_pop quantile quantile_cont "
+    "quantile_disc percentile_cont count_if countif bool_and bool_or logical_and logical_or approx_quantile "
+    "approx_quantiles arg_min arg_max product histogram bit_and bit_or bit_xor"
+)
+AGGREGATED = set(_AGGREGATES.split())
 
 
 def _is_aggregate(node: Node) -> bool:
@@ -708,10 +683,14 @@ def _in_small_letters(tree: Any) -> Any:
     return {key: names[key] if key in names else _in_small_letters(value) for key, value in tree.items()}
 
 
-def _conjuncts(node: Node) -> list[Node]:
-    if node["type"] == "CONJUNCTION_AND":
-        return [part for child in node["children"] for part in _conjuncts(child)]
-    return [node]
+def _optional(source: Node, optional: bool = False) -> Iterator[str]:
+    """The names of tables in FROM of which a row of the result may have none."""
+    if source["type"] == "JOIN":
+        kind = source["join_type"]
+        yield from _optional(source["left"], optional or kind in ("RIGHT", "OUTER"))
+        yield from _optional(source["right"], optional or kind in ("LEFT", "OUTER"))
+    elif optional:
+        yield source["alias"] or source.get("table_name", "")
 
 
 PERIODS: dict[str, Period] = {

@@ -30,9 +30,10 @@ def is_scalar(kind: str) -> bool:
     """Whether equal values of this type are the same value: in text with the collation "binary", and in
     floats where -0.0 and NaN have been made one (algebra.py).
 
-    Not so: intervals ('1 month' equals '30 days'), times with a zone, documents.
+    Not so: intervals ('1 month' equals '30 days'), times with a zone, documents. And not enums, whose type
+    may hold values of rows: tables hand them out as text.
     """
-    return kind in INTEGERS | FLOATS | OTHERS or kind.startswith("ENUM(") or bool(_DECIMAL.fullmatch(kind))
+    return kind in INTEGERS | FLOATS | OTHERS or bool(_DECIMAL.fullmatch(kind))
 
 
 def is_list(kind: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dpdistinct.queries.expressions import (
     COMPARISONS,
+    OPERATORS,
     Column,
     Expression,
     call,
@@ -93,21 +94,12 @@ class Meaning:
 
     def _expression(self, node: Node) -> Expression:
         kind = node["type"]
-        simple = {
-            "CONJUNCTION_AND": "and",
-            "CONJUNCTION_OR": "or",
-            "OPERATOR_NOT": "not",
-            "OPERATOR_IS_NULL": "is null",
-            "OPERATOR_IS_NOT_NULL": "is not null",
-            "COMPARE_IN": "in",
-            "OPERATOR_COALESCE": "coalesce",
-        }
         if kind == "COLUMN_REF":
             return self.column(node["column_names"])
         if kind == "VALUE_CONSTANT":
             return constant(node["literal"]["kind"], node["literal"].get("text", ""))
-        if kind in simple:
-            return Expression(simple[kind], self._all(node["children"]))
+        if kind in SIMPLE:
+            return Expression(SIMPLE[kind], self._all(node["children"]))
         if kind in COMPARISONS and node["class"] == "COMPARISON":
             return Expression("compare", self._all([node["left"], node["right"]]), kind)
         if kind == "COMPARE_BETWEEN":
@@ -227,6 +219,7 @@ class Meaning:
         )
 
 
+SIMPLE = {node: op for op, node in OPERATORS.items()} | {"CONJUNCTION_AND": "and", "CONJUNCTION_OR": "or"}
 UNPROVEN_IN_WINDOWS = {
     "filter_expr": "FILTER",
     "exclude_clause": "EXCLUDE",

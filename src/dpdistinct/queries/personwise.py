@@ -24,7 +24,7 @@ from dpdistinct.queries.expressions import Column, Expression, constant, kinds, 
 from dpdistinct.queries.functions import is_scalar
 from dpdistinct.queries.names import Meaning, Scope, Visible
 from dpdistinct.queries.refusals import PersonWiseError, at, shortened
-from dpdistinct.queries.tree import Node, kinds_of, parse, printed, words_of
+from dpdistinct.queries.tree import Node, conjuncts, kinds_of, own_name, parse, printed, words_of
 from dpdistinct.queries.whose import identified
 
 
@@ -310,7 +310,7 @@ class _Translation:
             return self._joined(kind, first, second, using, node)
         relation, scope = self._joined("LEFT", second, first, using, node)
         turn = len(second[1])
-        return relation, [*scope[turn:], *scope[:turn]]
+        return relation, _turned(scope[turn:], scope[:turn], using)
 
     def _joined(self, kind: str, first: Named, second: Named, using: list[str], node: Node) -> Named:
         """Equalities between the sides are handed over as pairs of columns, other conditions as they are."""
@@ -325,7 +325,7 @@ class _Translation:
         ]
         if node["condition"] is not None:
             meaning = self.meaning([*left_scope, *right_scope])
-            tests += map(meaning.expression, _conjuncts(node["condition"]))
+            tests += map(meaning.expression, conjuncts(node["condition"]))
         pairs, rest = [], []
         for test in tests:
             pair = _sides(test, left, right)
@@ -475,8 +475,9 @@ class _Selection:
         if item["class"] == "STAR":
             with at(self._in.words(item) or "*"):
                 return self._star(item)
-        name = item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else "")
-        return [(name or printed(select_node([item])).removeprefix("SELECT "), self._expression(item))]
+        return [
+            (own_name(item) or printed(select_node([item])).removeprefix("SELECT "), self._expression(item))
+        ]
 
     def _star(self, item: Node) -> list[tuple[str, Expression]]:
         if item["columns"] or item["expr"]:
@@ -487,11 +488,15 @@ class _Selection:
         replaced = {entry["key"].lower(): entry["value"] for entry in item["replace_list"]}
         renamed = {entry["key"]["column"].lower(): entry["value"] for entry in item["rename_list"]}
         found = []
-        for visible in self._scope:
+        shown = [
+            v for v in self._scope if not v.hidden and (v.table.lower() == table if table else not v.merged)
+        ]
+        unknown = (left_out | set(replaced)) - {v.name.lower() for v in shown}
+        if unknown:
+            raise PersonWiseError(f"there is no column {min(unknown)!r} here", "name one of the table")
+        for visible in shown:
             name = visible.name.lower()
-            if visible.hidden or name in left_out:
-                continue
-            if visible.table.lower() != table if table else visible.merged:
+            if name in left_out:
                 continue
             if name in replaced:
                 found.append((visible.name, self._expression(replaced[name])))
@@ -510,7 +515,7 @@ class _Selection:
 
     def _where(self, node: Node) -> None:
         tests = []
-        for part in _conjuncts(node):
+        for part in conjuncts(node):
             if part["class"] == "SUBQUERY" and part["subquery_type"] == "ANY":
                 self._member(part)
                 continue
@@ -756,12 +761,6 @@ def _sampled() -> PersonWiseError:
     )
 
 
-def _conjuncts(node: Node) -> list[Node]:
-    if node["type"] == "CONJUNCTION_AND":
-        return [part for child in node["children"] for part in _conjuncts(child)]
-    return [node]
-
-
 def _anded(tests: list[Expression]) -> Expression | None:
     return None if not tests else tests[0] if len(tests) == 1 else Expression("and", tuple(tests))
 
@@ -788,6 +787,19 @@ def _scope_of(relation: Relation, names: Sequence[str], alias: str = "") -> list
 
 def _moved(scope: Scope, known: Mapping[Column, Column]) -> list[Visible]:
     return [replace(v, column=None if v.column is None else known[v.column]) for v in scope]
+
+
+def _turned(left: Scope, right: Scope, using: Sequence[str]) -> list[Visible]:
+    """The scope of a RIGHT JOIN. A column of USING stands where the left table has it, with the values of the
+    right one; under its table's name each is still its own.
+    """
+    names = {name.lower() for name in using}
+    merged = {v.name.lower(): replace(v, table="") for v in right if v.name.lower() in names and not v.merged}
+    scope: list[Visible] = []
+    for visible in left:
+        of_both = merged.pop(visible.name.lower(), None)
+        scope += [visible] if of_both is None else [of_both, visible]
+    return scope + [replace(v, merged=v.merged or v.name.lower() in names) for v in right]
 
 
 def _renamed(names: Sequence[str], aliases: Sequence[str]) -> list[str]:

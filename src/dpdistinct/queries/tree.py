@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -131,8 +131,6 @@ def _values(kind: str) -> tuple[str, ...]:
         return ("NULL", "'1 day'", "'1 month'")
     if kind == "UUID":
         return ("NULL", "'00000000-0000-0000-0000-000000000001'", "NULL")
-    if kind.startswith("ENUM("):
-        return ("NULL", "NULL", "NULL")
     return ("NULL", "1", "0")
 
 
@@ -170,7 +168,7 @@ def casts_of(select: str, columns: tuple[tuple[str, str], ...]) -> list[tuple[st
         message = plan["error_message"].splitlines()[0].rstrip("!")
         raise PersonWiseError(f"DuckDB says: {message}", "correct it")
     found = []
-    for node in _nodes(plan["plans"][0]["expressions"]):
+    for node in nodes_of(plan["plans"][0]["expressions"]):
         if node.get("type") != "OPERATOR_CAST" or node["function_data"]["try_cast"]:
             continue
         (child,) = node["children"]
@@ -181,13 +179,6 @@ def casts_of(select: str, columns: tuple[tuple[str, str], ...]) -> list[tuple[st
             name = child["alias"] if child["expression_class"] == "BOUND_REF" else ""
             found.append((name, "", _type_name(child["return_type"]), target))
     return found
-
-
-def _nodes(tree: Any) -> Iterator[Node]:
-    if isinstance(tree, dict):
-        yield tree
-    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _nodes(child)
 
 
 def _type_name(kind: Node) -> str:
@@ -226,6 +217,38 @@ def is_value(select: str) -> bool:
     except duckdb.Error:
         return False
     return True
+
+
+def nodes_of(tree: Any, leaf: Callable[[Node], bool] = lambda node: False) -> Iterator[Node]:
+    """Every node of a tree, from the outside in; of a leaf, not what is inside of it."""
+    if isinstance(tree, dict):
+        yield tree
+        if leaf(tree):
+            return
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from nodes_of(child, leaf)
+
+
+def changed(tree: Any, change: Callable[[Node], Node | None]) -> Any:
+    """A tree with every node, from the outside in, that `change` has another one for."""
+    if isinstance(tree, list):
+        return [changed(child, change) for child in tree]
+    if not isinstance(tree, dict):
+        return tree
+    other = change(tree)
+    return {key: changed(value, change) for key, value in tree.items()} if other is None else other
+
+
+def conjuncts(node: Node) -> list[Node]:
+    """The conditions that AND puts together."""
+    if node["type"] == "CONJUNCTION_AND":
+        return [part for child in node["children"] for part in conjuncts(child)]
+    return [node]
+
+
+def own_name(item: Node) -> str:
+    """What an item of a SELECT list is called without being asked: by its alias, or as the column it is."""
+    return str(item["alias"] or (item["column_names"][-1] if item["class"] == "COLUMN_REF" else ""))
 
 
 def words_of(text: str, node: Node) -> str:

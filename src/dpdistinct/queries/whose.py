@@ -14,7 +14,7 @@ from typing import Any
 from dpdistinct.queries.algebra import Table
 from dpdistinct.queries.expressions import column_node
 from dpdistinct.queries.refusals import PersonWiseError
-from dpdistinct.queries.tree import Node, bare, parse
+from dpdistinct.queries.tree import Node, bare, changed, nodes_of, own_name, parse
 
 
 class NobodyError(PersonWiseError):
@@ -53,11 +53,11 @@ def identified(
     ((name, table),) = named.items()
     parts = [o.expression or column_node(o.column) for o in origins]
     hidden = [_free_name(f"person_{i}", table) for i in range(1, len(parts) + 1)]
-    changed = {
+    named_so = select | {
         key: _with(select[key], parts, hidden)
         for key in ("select_list", "where_clause", "group_expressions", "having", "qualify", "modifiers")
     }
-    return _exchanged(tree, select, {**select, **changed}), {
+    return changed(tree, lambda node: named_so if node is select else None), {
         name: replace(table, who=tuple(zip(hidden, parts, strict=True)))
     }
 
@@ -89,7 +89,7 @@ def _origin(node: Node, name: str, steps: Mapping[str, Node]) -> Origin:
                 return _computed(replaced[name.lower()], name, node, steps)
             starred = True
         elif item["class"] == "COLUMN_REF":
-            if (item["alias"] or item["column_names"][-1]).lower() == name.lower():
+            if own_name(item).lower() == name.lower():
                 return _followed(source, item["column_names"][-1], node, steps)
         elif item["alias"].lower() == name.lower():
             return _computed(item, name, node, steps)
@@ -122,12 +122,11 @@ def table_names(text: str) -> list[str]:
     return list(dict.fromkeys(_table_names(parse(text))))
 
 
-def _table_names(tree: Any) -> Iterator[str]:
-    if isinstance(tree, dict) and tree.get("type") == "BASE_TABLE":
-        parts = (tree["catalog_name"], tree["schema_name"], tree["table_name"])
-        yield ".".join(part for part in parts if part)
-    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _table_names(child)
+def _table_names(tree: Node) -> Iterator[str]:
+    for node in nodes_of(tree):
+        if node.get("type") == "BASE_TABLE":
+            parts = (node["catalog_name"], node["schema_name"], node["table_name"])
+            yield ".".join(part for part in parts if part)
 
 
 def _free_name(name: str, table: Table) -> str:
@@ -139,23 +138,13 @@ def _free_name(name: str, table: Table) -> str:
 
 def _with(tree: Any, parts: Sequence[Node], names: Sequence[str]) -> Any:
     """With a name in the place of every part that is written like one of these."""
-    if isinstance(tree, list):
-        return [_with(child, parts, names) for child in tree]
-    if not isinstance(tree, dict):
-        return tree
-    if "class" in tree:
-        plain = bare({**tree, "alias": ""})
-        for part, name in zip(parts, names, strict=True):
-            if plain == bare(part):
-                return {**column_node(name, tree["alias"]), "query_location": tree["query_location"]}
-    return {key: _with(value, parts, names) for key, value in tree.items()}
+    wanted = [(bare(part), name) for part, name in zip(parts, names, strict=True)]
 
+    def change(node: Node) -> Node | None:
+        plain = bare({**node, "alias": ""}) if "class" in node else None
+        for part, name in wanted:
+            if plain == part:
+                return {**column_node(name, node["alias"]), "query_location": node["query_location"]}
+        return None
 
-def _exchanged(tree: Any, old: Node, new: Node) -> Any:
-    if tree is old:
-        return new
-    if isinstance(tree, list):
-        return [_exchanged(child, old, new) for child in tree]
-    if isinstance(tree, dict):
-        return {key: _exchanged(value, old, new) for key, value in tree.items()}
-    return tree
+    return changed(tree, change)

@@ -327,11 +327,13 @@ def _open_object(
             table = data
             if question.sql is not None:
                 rows = data if question.trust_sql else in_utf8(data)
-                sql = selected(question, lambda: {"data": table_of(rows)})
+                # DuckDB also binds the query to a table of this name in the caller's database.
+                own = "data for dpdistinct"
+                sql = selected(question, lambda: {"data": table_of(rows, (own,))})
                 with query_errors("the relation", question.sql):
-                    table = rows.query("data", sql)
-            with connect(machine) if question.groups == "unknown" else nullcontext() as own:
-                keep = None if own is None else lambda rows: kept(own, moved(own, rows))
+                    table = rows.query("data" if sql == question.sql else own, sql)
+            with connect(machine) if question.groups == "unknown" else nullcontext() as other:
+                keep = None if other is None else lambda rows: kept(other, moved(other, rows))
                 yield Relation(table, threads=machine.threads, copy=keep, reading=reading)
         return
     if module == "pyspark":

@@ -49,17 +49,23 @@ def described(connection: Any, *path: str) -> Table:
 
 def described_table(connection: Any, database: str, name: str) -> Table:
     """The same of a table in a DuckDB file. Of one with collations, a view without them: DuckDB's EXCEPT
-    takes "ann" and "Ann" for one person even where another collation is written.
+    takes "ann" and "Ann" for one person even where another collation is written. Of one with enums, a view
+    with text.
     """
     path = (database, "main", name)
     found = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)", path
     ).fetchall()
-    if not any("collate" in sql.lower() for (sql,) in found):
+    rows = connection.sql(f"FROM {'.'.join(map(quoted, path))}")
+    if any("collate" in sql.lower() for (sql,) in found):
+        plain = in_utf8(rows)
+    elif any(_is_enum(str(kind)) for kind in rows.types):
+        plain = _without_enums(rows)
+    else:
         return described(connection, *path)
     view = f"{name} by its bytes"
-    by_bytes = in_utf8(connection.sql(f"FROM {'.'.join(map(quoted, path))}")).sql_query()
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(view)} AS {by_bytes}")  # the file is not written
+    sql = plain.sql_query()
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(view)} AS {sql}")  # the file is not written
     return described(connection, view)
 
 
@@ -70,16 +76,33 @@ def table_of(relation: Any, path: tuple[str, ...] = ()) -> Table:
     return Table(dict(zip(relation.columns, map(str, relation.types), strict=True)), path=path)
 
 
-def in_utf8(relation: Any) -> Any:
-    r"""The same rows, all text in UTF-8, compared by its bytes: one that is no part of UTF-8 becomes \xNN, as
-    everywhere. Lists of text, of which this is not known, are left out.
+def _is_enum(kind: str) -> bool:
+    return kind.startswith("ENUM(") and kind.endswith(")")
+
+
+def _without_enums(relation: Any) -> Any:
+    """The same rows, enums as text. The labels of an enum and their order often come from rows (categories of
+    pandas, CREATE TYPE ... AS ENUM (SELECT ...)): a message that names the type would show them, and max(x)
+    of one person would depend on what others have.
     """
     columns = [
-        f"{mended_sql(name)} AS {name}" if kind == "VARCHAR" else name
-        for name, kind in zip(map(quoted, relation.columns), map(str, relation.types), strict=True)
-        if kind != "VARCHAR[]"
+        f"CAST({name} AS VARCHAR) AS {name}" if _is_enum(str(kind)) else name
+        for name, kind in zip(map(quoted, relation.columns), relation.types, strict=True)
     ]
     return relation.project(", ".join(columns))
+
+
+def in_utf8(relation: Any) -> Any:
+    r"""The same rows, all text in UTF-8, compared by its bytes: one that is no part of UTF-8 becomes \xNN, as
+    everywhere. Enums are text. Lists of text, of which this is not known, are left out.
+    """
+    plain = _without_enums(relation)
+    columns = [
+        f"{mended_sql(name)} AS {name}" if kind == "VARCHAR" else name
+        for name, kind in zip(map(quoted, plain.columns), map(str, plain.types), strict=True)
+        if kind != "VARCHAR[]"
+    ]
+    return plain.project(", ".join(columns))
 
 
 def described_stream(connection: Any, name: str) -> Table:
