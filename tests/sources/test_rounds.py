@@ -296,6 +296,35 @@ def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
     assert count_distinct(table, **SIDES, **limited, method="greedy").min_bound == 1
 
 
+def test_rounds_that_take_out_a_little_each_do_not_go_on_for_long() -> None:
+    """Whoever holds the first element alone sets off a chain: everybody falls, one in each round."""
+
+    def rounds_of(links: int) -> int:
+        rows = [(person, person + d) for person in range(links) for d in (0, 1)]
+        tables = SqliteTables([*rows, (links, 0)])
+        try:
+            with rest_of(tables, 1, 0, silent) as rest:  # nothing fits but an empty rest
+                exact = matching_curve(contributions_of([*rows, (links, 0)]))
+                assert whole(curve_of_rest(rest, threads=1)) == whole(exact)
+        finally:
+            made = tables.kept.count("elements")
+        return made
+
+    assert rounds_of(30) == 30  # which look at 15 times the table
+    with pytest.raises(InputError) as caught:
+        rounds_of(90)  # 45 times
+    assert str(caught.value) == rounds.TOO_MUCH_LEFT
+    with pytest.raises(InputError):
+        rounds_of(300)  # which take less than a hundredth each
+
+
+@pytest.mark.parametrize("method", ["matching", "greedy"])
+def test_a_memory_limit_that_is_too_small_for_duckdb_is_named(visits: pa.Table, method: Any) -> None:
+    with pytest.raises(InputError, match="ran out of memory; let memory_limit be larger") as caught:
+        count_distinct(visits, **SIDES, memory_limit="1MB", method=method)
+    assert caught.value.__context__ is None
+
+
 def test_nothing_of_the_rounds_is_published_or_shown(
     visits: pa.Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -26,12 +26,13 @@ from dpdistinct.sources.streams import ArrowStream
 
 BYTES_PER_PAIR = 40  # what the core needs at most for a pair of the rest (benchmarks/README.md)
 SMALL = 10**6  # so many pairs are solved at once, whatever another round would take out
+LONGEST = 20  # all rounds together look at so many times the table at most; most tables need two or three
 
 TOO_MUCH_LEFT = (
     "matching cannot count this table within memory_limit at this min_bound, and nothing was published; ask "
-    "with a larger min_bound (such as 4 times as much), with a larger memory_limit, or with method greedy, "
-    "which needs neither. Whether this happens depends on the data: keep it to those who may see the table "
-    "[DP13]"
+    "with a larger memory_limit (a ledger takes it for the same question, which is paid for), with a larger "
+    "min_bound (such as 4 times as much), or with method greedy, which needs neither. Whether this happens "
+    "depends on the data: keep it to those who may see the table [DP13]"
 )
 
 
@@ -74,30 +75,20 @@ DISTINCT = """
 MANY = """
     SELECT person FROM {pairs} GROUP BY person HAVING count(*) + max(base) > least_bound
 """
-# The elements that no small person holds, each with its number of holders and with one of them. All others
-# are one row, which counts them.
+# Of each element how many hold it, and one of them. It is NULL if rule 1 counts it.
 ELEMENTS = """
-    SELECT element, holders, holder, count(*) AS elements
-    FROM (
-        SELECT
-            CASE WHEN stays = 1 THEN element END AS element,
-            CASE WHEN stays = 1 THEN holders END AS holders,
-            CASE WHEN stays = 1 THEN holder END AS holder
-        FROM (
-            SELECT
-                p.element,
-                count(*) AS holders,
-                min(p.person) AS holder,
-                min(CASE WHEN m.person IS NULL THEN 0 ELSE 1 END) AS stays
-            FROM {pairs} p LEFT JOIN {many} m ON p.person = m.person
-            GROUP BY p.element
-        ) of_element
-    ) of_those_that_stay
-    GROUP BY element, holders, holder
+    SELECT
+        CASE WHEN count(m.person) = count(*) THEN p.element END AS element,
+        count(m.person) AS holders,
+        min(m.person) AS holder
+    FROM {pairs} p LEFT JOIN {many} m ON p.person = m.person
+    GROUP BY p.element
 """
-COUNTED = "SELECT elements FROM {elements} WHERE element IS NULL"
+COUNTED = "SELECT count(*) FROM {elements} WHERE element IS NULL"
 OWN = """
-    SELECT holder AS person, count(*) AS base FROM {elements} WHERE holders = 1 GROUP BY holder
+    SELECT holder AS person, count(*) AS base FROM {elements}
+    WHERE element IS NOT NULL AND holders = 1
+    GROUP BY holder
 """
 STAY = """
     SELECT p.person, p.element, p.base FROM {pairs} p
@@ -119,19 +110,20 @@ def rest_of(engine: Engine, least: int, memory: int, progress: Callable[[str], N
     engine.drop("keys")
     left, counted = _pairs(engine), 0
     loads: Counter[int] = Counter()
-    number = 0
+    number, to_look_at = 0, LONGEST * left
     while left > 0:
-        number += 1
+        number, to_look_at = number + 1, to_look_at - left
         progress(f"round {number}")
         counted += _round(engine, least, first=number == 1)
         if number == 1:
             loads = _loads(engine, "own")
             engine.drop("own")
         before, left = left, _pairs(engine)
-        fits = left * BYTES_PER_PAIR <= memory
-        if fits and (left <= SMALL or 10 * (before - left) < before):
-            break
-        if 100 * (before - left) < before:
+        gone = before - left
+        if left * BYTES_PER_PAIR <= memory:
+            if left <= SMALL or gone < before / 10:
+                break
+        elif gone < before / 100 or to_look_at < left:
             raise InputError(TOO_MUCH_LEFT)
     engine.keep("bases", BASES)
     alone = loads - _loads(engine, "bases")
@@ -148,7 +140,7 @@ def _round(engine: Engine, least: int, *, first: bool) -> int:
     engine.keep("many", MANY.replace("least_bound", str(least)))
     engine.keep("elements", ELEMENTS)
     engine.drop("many")
-    counted = sum(elements for (elements,) in engine.rows(COUNTED))
+    [(counted,)] = engine.rows(COUNTED)
     if first:
         engine.keep("own", OWN)
     engine.keep("pairs", STAY_WITH_OWN if first else STAY)
