@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 import dpdistinct
+import naive
 from asked import count_distinct
 from dpdistinct import Curve, InputError, _core, matching_curve
 from dpdistinct.asking import ask
@@ -31,7 +33,15 @@ from dpdistinct.sources.duck import tables_on_disk
 from dpdistinct.sources.rounds import rest_of
 from keyed import contributions_of
 from shapes import random_rows
-from side_by_side import PLENTY, check_side_by_side, most_of_each, one_of, random_tables, small_tables
+from side_by_side import (
+    PLENTY,
+    check_side_by_side,
+    most_of_each,
+    one_of,
+    random_tables,
+    read_rows,
+    small_tables,
+)
 from strategies import Row
 
 SIDES = {"person": "person", "element": "element"}
@@ -131,6 +141,41 @@ def test_random_tables_with_repeated_rows() -> None:
 @pytest.mark.usefixtures("to_the_end")
 def test_thousands_of_random_tables() -> None:
     check_random(5000, by_sqlite)
+
+
+def rounds_by_hand(
+    rows: list[Row], least: int, made: int
+) -> tuple[int, Counter[int], set[Row], dict[int, int]]:
+    """What so many rounds leave, as the rules say it."""
+    left = {person: set(held) for person, held in naive.table_of(rows).items()}
+    base: Counter[int] = Counter()
+    counted = set()
+    for number in range(made):
+        small = [held for person, held in left.items() if base[person] + len(held) <= least]
+        gone = set().union(*small)
+        counted |= gone
+        left = {person: held - gone for person, held in left.items()}
+        holders = Counter(element for held in left.values() for element in held)
+        for person, held in left.items() if number == 0 else ():
+            own = {element for element in held if holders[element] == 1}
+            base[person], left[person] = len(own), held - own
+    alone = Counter(load for person, load in base.items() if load and not left[person])
+    bases = {person: load for person, load in base.items() if load and left[person]}
+    return len(counted), alone, {(p, e) for p, held in left.items() for e in held}, bases
+
+
+@pytest.mark.usefixtures("to_the_end")
+def test_rounds_take_out_all_that_the_rules_allow() -> None:
+    """Less would be exact, too, but leave more than it must."""
+    for rows in [*small_tables(3, 3), *random_tables(200)]:
+        for least in (1, 2, 4):
+            tables = SqliteTables([*rows, *rows])
+            with rest_of(tables, least, PLENTY, silent) as rest:
+                pairs = [(p + 2**63, e + 2**63) for p, e in read_rows(rest.pairs)]
+                bases = {p + 2**63: base for p, base in read_rows(rest.bases)}
+            found = rest.counted, rest.alone, set(pairs), bases
+            assert len(pairs) == len(set(pairs))
+            assert found == rounds_by_hand(rows, least, tables.kept.count("elements"))
 
 
 # Many tables at once: what the engines take is the time of a SELECT, not of a row.

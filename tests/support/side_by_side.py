@@ -94,7 +94,7 @@ def curves_of(engine: Engine, tables: Sequence[Sequence[Row]], least: int) -> li
     """The curve of each table. The engine has all of them as one."""
     noting = Noting(engine)
     with rest_of(noting, least, PLENTY, lambda step: None) as rest:
-        left, bases = _read(rest.pairs), _read(rest.bases)
+        left, bases = read_rows(rest.pairs), read_rows(rest.bases)
     number_of = {person: number for number, rows in enumerate(tables) for person, _ in rows}
 
     def of_each(rows: Iterable[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
@@ -119,7 +119,8 @@ def curves_of(engine: Engine, tables: Sequence[Sequence[Row]], least: int) -> li
     return [curve_of_rest(found, threads=1) for found in rests]
 
 
-def _read(parts: Iterable[ArrowStream]) -> list[tuple[int, ...]]:
+def read_rows(parts: Iterable[ArrowStream]) -> list[tuple[int, ...]]:
+    """All rows of all parts, in the signed or unsigned integers that the engine has."""
     found: list[tuple[int, ...]] = []
     for part in parts:
         found += zip(*(column.to_pylist() for column in pa.table(part).columns), strict=True)
