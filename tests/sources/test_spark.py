@@ -312,7 +312,19 @@ def by_rounds(df: DataFrame, least: int) -> tuple[list[int], list[int]]:
     return whole(dpdistinct.table(df, person="person").curve("element", min_bound=least))
 
 
-@pytest.mark.parametrize("name", ["empty", "NULLs", "duplicates", "a staircase", "skewed", "one giant"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "empty",
+        "NULLs",
+        "duplicates",
+        "a staircase",
+        "skewed",
+        "one giant",
+        "complete",
+        "one element held by everybody",
+    ],
+)
 def test_rounds_on_spark_give_the_exact_curve_from_min_bound_on(
     spark: SparkSession, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,8 @@ DISTINCT = """
 MANY = """
     SELECT person FROM {pairs} GROUP BY person HAVING count(*) + max(base) > least_bound
 """
-# Of each element how many hold it, and one of them. It is NULL if rule 1 counts it.
+# A row for each element: how many hold it who stay, and one of them. The element is NULL if somebody else
+# holds it, too, so that rule 1 counts it: such rows need no key, and take no room.
 ELEMENTS = """
     SELECT
         CASE WHEN count(m.person) = count(*) THEN p.element END AS element,
