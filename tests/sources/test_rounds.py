@@ -323,12 +323,17 @@ def test_min_bound_is_a_part_of_the_question(visits: pa.Table, tmp_path: Path) -
     assert [account.spent.epsilon for account in ledger.show()] == [2]
 
 
+def thirty_each() -> pa.Table:
+    """Everybody holds 30 elements of many: no round takes anything away."""
+    return duckdb.sql(
+        "SELECT i % 1000 AS person, hash(i) % 300 AS element FROM range(30000) t(i)"
+    ).to_arrow_table()
+
+
 def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everybody holds 30 elements of many: no round takes anything away."""
-    rows = duckdb.sql("SELECT i % 1000 AS person, hash(i) % 300 AS element FROM range(30000) t(i)").arrow()
-    table = pa.Table.from_batches(rows) if not isinstance(rows, pa.Table) else rows
+    table = thirty_each()
     monkeypatch.setattr(rounds, "BYTES_PER_PAIR", 10**4)  # or it would fit
     limited: dict[str, Any] = {"memory_limit": "200MB", "temp_directory": tmp_path}
     with pytest.raises(InputError) as caught:
@@ -339,6 +344,30 @@ def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
     # The ways out.
     assert count_distinct(table, **SIDES, **limited, min_bound=64).min_bound == 64
     assert count_distinct(table, **SIDES, **limited, method="greedy").min_bound == 1
+
+
+def test_what_does_not_shrink_is_paid_for_once_and_tells_the_ledger_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, ledger = thirty_each(), dpdistinct.Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 10)
+    paid: dict[str, Any] = {"ledger": ledger, "dataset": "visits", "data_name": "one"}
+
+    def spent() -> int:
+        return int(ledger.show()[0].spent.epsilon)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "BYTES_PER_PAIR", 10**4)
+        with pytest.raises(InputError, match=r"\[DP13\]"):
+            count_distinct(table, **SIDES, **paid, memory_limit="200MB")
+    assert spent() == 1
+    noted = str(ledger.history("visits"))
+    assert "min_bound" in noted
+    assert not re.search("round|left|pairs", noted)
+    count_distinct(table, **SIDES, **paid, memory_limit="300MB")  # of which the message says that it is free
+    assert spent() == 1
+    count_distinct(table, **SIDES, **paid, memory_limit="200MB", min_bound=64)
+    assert spent() == 2
 
 
 def rounds_of_a_chain(links: int, memory: int, refused: bool = False) -> int:
