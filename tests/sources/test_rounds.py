@@ -119,7 +119,7 @@ def test_every_table_of_three_people_and_three_elements_at_every_smallest_bound(
     check_every_table(3, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("to_the_end")
 def test_every_table_of_four_people_and_four_elements_at_every_smallest_bound() -> None:
     check_every_table(4, 4)
@@ -199,7 +199,7 @@ def test_every_table_of_four_people_and_four_elements_by_duckdb() -> None:
     check_all_by_duckdb(4, 4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("to_the_end")
 def test_every_table_of_five_people_and_four_elements_by_duckdb() -> None:
     check_all_by_duckdb(5, 4)
