@@ -142,7 +142,7 @@ def test_a_release_through_a_connection(spark: SparkSession, method: Any) -> Non
         if method == "greedy"
         else [
             "reading, rounds and solving",
-            "reading, and removing repeated pairs",
+            "reading",
             "round 1",
             "reading what is left",
             "drawing: fixed",

@@ -73,6 +73,7 @@ class Noting:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.distinct_first = engine.distinct_first
         self.own: list[tuple[int, ...]] = []
 
     def keep(self, name: str, select: str) -> None:

@@ -39,6 +39,8 @@ TOO_MUCH_LEFT = (
 class Engine(Protocol):
     """Tables of whole numbers, and SELECTs over them, in which {name} stands for a table."""
 
+    distinct_first: bool  # or are repeated rows removed when the first round has taken most of them out?
+
     def keep(self, name: str, select: str) -> None:
         """Makes a table, or replaces it by what may be made from it."""
         ...
@@ -71,34 +73,36 @@ DISTINCT = """
     SELECT person, element, CAST(0 AS BIGINT) AS base
     FROM (SELECT DISTINCT person, element FROM {keys}) of_keys
 """
-# Those who stay: they hold too much for rule 1.
+ROWS = "SELECT person, element, CAST(0 AS BIGINT) AS base FROM {keys}"
+# Those who stay: they hold too much for rule 1, or have rows that repeat others, which the next round tells.
 MANY = """
     SELECT person FROM {pairs} GROUP BY person HAVING count(*) + max(base) > least_bound
 """
-# A row for each element: how many hold it who stay, and one of them. The element is NULL if somebody else
-# holds it, too, so that rule 1 counts it: such rows need no key, and take no room.
+# A row for each element: the first and the last of those who hold it and stay, who are one if there is one.
+# The element is NULL if somebody else holds it, too, so that rule 1 counts it: such rows need no key, and
+# take no room.
 ELEMENTS = """
     SELECT
         CASE WHEN count(m.person) = count(*) THEN p.element END AS element,
-        count(m.person) AS holders,
-        min(m.person) AS holder
+        min(m.person) AS first_holder,
+        max(m.person) AS last_holder
     FROM {pairs} p LEFT JOIN {many} m ON p.person = m.person
     GROUP BY p.element
 """
 COUNTED = "SELECT count(*) FROM {elements} WHERE element IS NULL"
 OWN = """
-    SELECT holder AS person, count(*) AS base FROM {elements}
-    WHERE element IS NOT NULL AND holders = 1
-    GROUP BY holder
+    SELECT first_holder AS person, count(*) AS base FROM {elements}
+    WHERE element IS NOT NULL AND first_holder = last_holder
+    GROUP BY first_holder
 """
 STAY = """
     SELECT p.person, p.element, p.base FROM {pairs} p
-    WHERE p.element IN (SELECT element FROM {elements} WHERE holders > 1)
+    WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
 STAY_WITH_OWN = """
-    SELECT p.person, p.element, coalesce(o.base, 0) AS base
+    SELECT DISTINCT p.person, p.element, coalesce(o.base, 0) AS base
     FROM {pairs} p LEFT JOIN {own} o ON p.person = o.person
-    WHERE p.element IN (SELECT element FROM {elements} WHERE holders > 1)
+    WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
 BASES = "SELECT DISTINCT person, base FROM {pairs} WHERE base > 0"
 
@@ -106,12 +110,12 @@ BASES = "SELECT DISTINCT person, base FROM {pairs} WHERE base > 0"
 @contextmanager
 def rest_of(engine: Engine, least: int, memory: int, progress: Callable[[str], None]) -> Iterator[Rest]:
     """The rest of the table {keys}, whose rows may repeat. memory: bytes for it, else an InputError."""
-    progress("reading, and removing repeated pairs")
-    engine.keep("pairs", DISTINCT)
+    progress("reading")
+    engine.keep("pairs", DISTINCT if engine.distinct_first else ROWS)
     engine.drop("keys")
     left, counted = _pairs(engine), 0
     loads: Counter[int] = Counter()
-    number, to_look_at = 0, LONGEST * left
+    number, to_look_at, repeated = 0, LONGEST * left, not engine.distinct_first
     while left > 0:
         number, to_look_at = number + 1, to_look_at - left
         progress(f"round {number}")
@@ -124,8 +128,9 @@ def rest_of(engine: Engine, least: int, memory: int, progress: Callable[[str], N
         if left * BYTES_PER_PAIR <= memory:
             if left <= SMALL or gone < before / 10:
                 break
-        elif gone < before / 100 or to_look_at < left:
+        elif to_look_at < left or (gone < before / 100 and not repeated):
             raise InputError(TOO_MUCH_LEFT)
+        repeated = False
     engine.keep("bases", BASES)
     alone = loads - _loads(engine, "bases")
     progress("reading what is left")
