@@ -72,6 +72,23 @@ def is_full_disk(error: BaseException) -> bool:
     return "No space left on device" in str(error) or "'max_temp_directory_size'" in str(error)
 
 
+NO_MEMORY = (
+    "DuckDB, which reads the table, ran out of memory; let memory_limit be larger (100MB is the least that "
+    "does for most tables), or leave it out"
+)
+
+
+def told_instead(error: BaseException, message: str, kind: type[InputError] = InputError) -> BaseException:
+    """A constant in place of an error whose text may quote the data: this one, unless its cause is known."""
+    if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
+        return KeyboardInterrupt()
+    if is_full_disk(error):
+        return InputError(NO_ROOM)
+    if str(error).startswith("Out of Memory Error"):
+        return InputError(NO_MEMORY)
+    return kind(message)
+
+
 @contextmanager
 def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
     """Any error inside becomes this one, because the text of others may quote the data."""
@@ -81,9 +98,7 @@ def constant_error(message: str, kind: type[InputError] = InputError) -> Iterato
     except (DpdistinctError, MemoryError):
         raise
     except Exception as error:
-        failure: BaseException = InputError(NO_ROOM) if is_full_disk(error) else kind(message)
-        if str(error) == "Query interrupted":  # DuckDB's own error after Ctrl-C
-            failure = KeyboardInterrupt()
+        failure = told_instead(error, message, kind)
     try:
         raise failure
     finally:  # if another error is being handled, Python would keep it as the context

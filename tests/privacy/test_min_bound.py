@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_joint_coverage import overshoots as overshoots_of_joint
-from test_privacy_exact import CONSTRUCTED, SAMPLED, tiny_pairs
+from test_privacy_exact import CONSTRUCTED, SAMPLED, SUBSETS, Knots, curve_of, knots, tiny_pairs
 from test_tent_coverage import overshoots as overshoots_of_tent
 
 from certificates import certificate
@@ -84,11 +84,37 @@ def test_no_pair_of_tiny_neighbours_is_told_apart_by_more_than_epsilon(mechanism
         assert 0 < worst <= float(law.epsilon) * SLACK
 
 
+def test_no_pair_of_tiny_neighbours_is_told_apart_by_tent() -> None:
+    for least, largest, offset in product((2, 3), (6, None), range(0, CHAINS, 5)):
+        law = law_of("tent", "1", least, largest)
+        curves = {curve for pair in tiny_pairs("matching") for curve in pair}
+        laws = {curve: branches(Curve(*map(np.array, curve)), law, Branch, offset) for curve in curves}
+        worst = max(loss(laws[one], laws[other]).whole for one, other in joined_pairs())
+        assert 0 < worst <= float(law.epsilon) * SLACK
+
+
+def joined_pairs() -> set[tuple[Knots, Knots]]:
+    """Curves of tiny tables, without somebody and with them: what tent promises is for these."""
+    pairs = set()
+    for table in product(SUBSETS, repeat=3):
+        without = ((), *table[1:])
+        pairs.add((knots(curve_of(without, "matching")), knots(curve_of(table, "matching"))))
+    return pairs
+
+
 @pytest.mark.parametrize("least", [pytest.param(2, marks=pytest.mark.slow), 5])
-@pytest.mark.parametrize("mechanism", ["joint", pytest.param("sharp", marks=pytest.mark.slow), "r2t"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        "joint",
+        "r2t",
+        "shifted_inverse",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("sharp", "paper")),
+    ],
+)
 def test_no_constructed_neighbour_is_told_apart_by_more_than_epsilon(mechanism: str, least: int) -> None:
     for pairs, method in ((CONSTRUCTED, "matching"), (SAMPLED, "sampling")):
-        law = law_of(mechanism, "1", least, method=method)
+        law = law_of(mechanism, "1", least, 1000 if mechanism == "paper" else None, method=method)
         for pair in pairs.values():
             assert loss(*(branches(curve, law) for curve in pair)).whole <= float(law.epsilon) * SLACK
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from itertools import combinations_with_replacement
+from contextlib import contextmanager, nullcontext
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,21 @@ from dpdistinct.graph.rounds import curve_of_rest
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources import rounds
-from dpdistinct.sources.duck import tables_on_disk
+from dpdistinct.sources.duck import Tables, tables_on_disk
 from dpdistinct.sources.rounds import rest_of
-from keyed import batch_of, contributions_of, rows_of
+from keyed import contributions_of
 from shapes import random_rows
+from side_by_side import (
+    PLENTY,
+    check_side_by_side,
+    most_of_each,
+    one_of,
+    random_tables,
+    read_rows,
+    small_tables,
+)
 from strategies import Row
 
-PLENTY = 10**9
 SIDES = {"person": "person", "element": "element"}
 
 
@@ -49,7 +59,8 @@ def whole(curve: Curve) -> tuple[int, list[int], list[int]]:
 class SqliteTables:
     """A third engine, whose tables fit into memory: the SELECTs are those of every engine."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], *, distinct_first: bool = True) -> None:
+        self.distinct_first = distinct_first
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         self._connection.execute("CREATE TABLE keys (person INTEGER, element INTEGER)")
         self._connection.executemany(
@@ -88,29 +99,22 @@ def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "SMALL", 0)
 
 
-def by_sqlite(rows: Iterable[Row], least: int) -> Curve:
-    with rest_of(SqliteTables(rows), least, PLENTY, silent) as rest:
-        return curve_of_rest(rest, threads=1)
-
-
-def by_duckdb(rows: list[Row], least: int) -> Curve:
-    machine = Machine(memory_limit="300MB", threads=1)
-    keys = pa.Table.from_batches([batch_of(rows)])
-    with tables_on_disk(keys, machine) as engine, rest_of(engine, least, PLENTY, silent) as rest:
+def by_sqlite(rows: Iterable[Row], least: int, distinct_first: bool) -> Curve:
+    tables = SqliteTables(rows, distinct_first=distinct_first)
+    with rest_of(tables, least, PLENTY, silent) as rest:
         return curve_of_rest(rest, threads=1)
 
 
 def check_every_table(people: int, elements: int) -> None:
-    subsets = [frozenset(e for e in range(elements) if bits >> e & 1) for bits in range(1 << elements)]
+    """One by one, each to its own last round."""
+    tables = small_tables(people, elements)
     beyond = elements + 1
-    for sets in combinations_with_replacement(subsets, people):
-        table = dict(enumerate(sets))
-        exact = [naive.most_distinct_by_enumeration(table, bound) for bound in range(1, beyond + 1)]
-        for least in range(1, beyond + 1):
-            curve = by_sqlite(rows_of(table), least)
+    for rows, exact in zip(tables, most_of_each(tables, beyond), strict=True):
+        for least, distinct_first in product(range(1, beyond + 1), (False, True)):
+            curve = by_sqlite(rows, least, distinct_first)
             assert curve.begin == least
             assert curve.at_all(range(least, beyond + 1)) == exact[least - 1 :]
-            assert curve.at(10**9) == len(naive.elements_of(table))
+            assert curve.at(10**9) == len({element for _, element in rows})
 
 
 @pytest.mark.usefixtures("to_the_end")
@@ -118,50 +122,110 @@ def test_every_table_of_three_people_and_three_elements_at_every_smallest_bound(
     check_every_table(3, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("to_the_end")
 def test_every_table_of_four_people_and_four_elements_at_every_smallest_bound() -> None:
     check_every_table(4, 4)
 
 
-SHAPES = [(4, 5, 10, 0.0), (9, 9, 50, 0.0), (40, 40, 50, 0.0), (4, 40, 70, 0.0), (25, 40, 90, 1.0)]
-
-
-def random_tables(count: int) -> Iterator[list[Row]]:
-    random = np.random.default_rng(28)
-    for i in range(count):
-        people, elements, most, skew = SHAPES[i % len(SHAPES)]
-        rows = list(random_rows(random, people, elements, int(random.integers(1, most)), skew=skew))
-        yield rows + rows[: len(rows) // 3]  # repeated
-
-
-def check_random(count: int, by: Any) -> None:
+def check_random(count: int) -> None:
     for i, rows in enumerate(random_tables(count)):
         exact = matching_curve(contributions_of(rows))
-        for least in (1 + i % 3, 4 + i % 5):
-            assert whole(by(rows, least)) == whole(exact.beginning_at(least))
+        for least, distinct_first in ((1 + i % 3, i % 2 == 0), (4 + i % 5, i % 2 == 1)):
+            assert whole(by_sqlite(rows, least, distinct_first)) == whole(exact.beginning_at(least))
 
 
 @pytest.mark.usefixtures("to_the_end")
 def test_random_tables_with_repeated_rows() -> None:
-    check_random(100, by_sqlite)
+    check_random(150)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("to_the_end")
 def test_thousands_of_random_tables() -> None:
-    check_random(5000, by_sqlite)
+    check_random(5000)
+
+
+def rounds_by_hand(
+    rows: list[Row], least: int, made: int, distinct_first: bool
+) -> tuple[int, Counter[int], set[Row], dict[int, int]]:
+    """What so many rounds leave, as the rules say it."""
+    left = {person: set(held) for person, held in naive.table_of(rows).items()}
+    base: Counter[int] = Counter()
+    counted = set()
+    for number in range(made):
+        degrees = {person: base[person] + len(held) for person, held in left.items()}
+        if number == 0 and not distinct_first:
+            degrees = dict(Counter(person for person, _ in rows))
+        gone = set().union(*(held for person, held in left.items() if degrees[person] <= least))
+        counted |= gone
+        left = {person: held - gone for person, held in left.items()}
+        holders = Counter(element for held in left.values() for element in held)
+        for person, held in left.items() if number == 0 else ():
+            own = {element for element in held if holders[element] == 1}
+            base[person], left[person] = len(own), held - own
+    alone = Counter(load for person, load in base.items() if load and not left[person])
+    bases = {person: load for person, load in base.items() if load and left[person]}
+    return len(counted), alone, {(p, e) for p, held in left.items() for e in held}, bases
 
 
 @pytest.mark.usefixtures("to_the_end")
-def test_random_tables_by_duckdb() -> None:
-    check_random(10, by_duckdb)
+@pytest.mark.parametrize("distinct_first", [True, False])
+def test_rounds_take_out_all_that_the_rules_allow(distinct_first: bool) -> None:
+    """Less would be exact, too, but leave more than it must."""
+    for rows in [*small_tables(3, 3), *random_tables(200)]:
+        for least in (1, 2, 4):
+            repeated = [*rows, *rows[::2]]
+            tables = SqliteTables(repeated, distinct_first=distinct_first)
+            with rest_of(tables, least, PLENTY, silent) as rest:
+                pairs = [(p + 2**63, e + 2**63) for p, e in read_rows(rest.pairs)]
+                bases = {p + 2**63: base for p, base in read_rows(rest.bases)}
+            found = rest.counted, rest.alone, set(pairs), bases
+            assert len(pairs) == len(set(pairs))
+            made = tables.kept.count("elements")
+            assert found == rounds_by_hand(repeated, least, made, distinct_first)
 
 
-@pytest.mark.slow
+# Many tables at once: what the engines take is the time of a SELECT, not of a row.
+
+
+def check_by_duckdb(tables: list[list[Row]], exact: list[list[int]], least: int) -> None:
+    machine = Machine(memory_limit="300MB", threads=2)
+    with tables_on_disk(one_of(tables, seed=least), machine) as engine:
+        check_side_by_side(engine, tables, exact, least)
+
+
+def check_all_by_duckdb(people: int, elements: int) -> None:
+    tables = small_tables(people, elements)
+    exact = most_of_each(tables, elements + 1)
+    for least in range(1, elements + 2):
+        check_by_duckdb(tables, exact, least)
+
+
 @pytest.mark.usefixtures("to_the_end")
-def test_a_thousand_random_tables_by_duckdb() -> None:
-    check_random(1000, by_duckdb)
+def test_every_table_of_four_people_and_four_elements_by_duckdb() -> None:
+    check_all_by_duckdb(4, 4)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("to_the_end")
+def test_every_table_of_five_people_and_four_elements_by_duckdb() -> None:
+    check_all_by_duckdb(5, 4)
+
+
+@pytest.mark.usefixtures("to_the_end")
+def test_thousands_of_random_tables_by_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = list(random_tables(3000))
+    exact = [matching_curve(contributions_of(rows)).values(41).tolist() for rows in tables]
+    check_by_duckdb(tables, exact, 5)
+    monkeypatch.setattr(Tables, "distinct_first", False)
+    check_by_duckdb(tables, exact, 2)
+
+
+def test_random_tables_of_which_one_round_is_made_by_duckdb() -> None:
+    tables = list(random_tables(1000))
+    exact = [matching_curve(contributions_of(rows)).values(41).tolist() for rows in tables]
+    check_by_duckdb(tables, exact, 4)
 
 
 # The solver, with base loads.
@@ -208,13 +272,11 @@ def heavy_tails(rows: int) -> pa.Table:
     random = np.random.default_rng(5)
     people = (2000 * random.random(rows) ** 3).astype(int)
     elements = (5000 * random.random(rows) ** 4).astype(int)
-    missing = random.random(rows) < 0.01
+    nobody, nothing = random.random((2, rows)) < 0.01
     return pa.table(
         {
-            "person": pa.array([f"person {p}" for p in people]),
-            "element": pa.array(
-                [None if m else e for m, e in zip(missing, elements, strict=True)], pa.int64()
-            ),
+            "person": pa.array([f"person {p}" for p in people], mask=nobody),
+            "element": pa.array(elements, pa.int64(), mask=nothing),
         }
     )
 
@@ -256,7 +318,7 @@ def test_what_is_said_decides_where_a_curve_begins(visits: pa.Table) -> None:
     assert first(**limited, method="greedy") == 1
     assert first(**limited, method="sampling") == 1
     people = dpdistinct.table(visits, person="person", **limited).count_people(epsilon=1000)
-    assert people.lower_bound == people.upper_bound == len(set(visits["person"].to_pylist()))
+    assert people.lower_bound == people.upper_bound == len(set(visits["person"].drop_null().to_pylist()))
 
 
 def test_min_bound_is_a_part_of_the_question(visits: pa.Table, tmp_path: Path) -> None:
@@ -270,12 +332,17 @@ def test_min_bound_is_a_part_of_the_question(visits: pa.Table, tmp_path: Path) -
     assert [account.spent.epsilon for account in ledger.show()] == [2]
 
 
+def thirty_each() -> pa.Table:
+    """Everybody holds 30 elements of many: no round takes anything away."""
+    return duckdb.sql(
+        "SELECT i % 1000 AS person, hash(i) % 300 AS element FROM range(30000) t(i)"
+    ).to_arrow_table()
+
+
 def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everybody holds 30 elements of many: no round takes anything away."""
-    rows = duckdb.sql("SELECT i % 1000 AS person, hash(i) % 300 AS element FROM range(30000) t(i)").arrow()
-    table = pa.Table.from_batches(rows) if not isinstance(rows, pa.Table) else rows
+    table = thirty_each()
     monkeypatch.setattr(rounds, "BYTES_PER_PAIR", 10**4)  # or it would fit
     limited: dict[str, Any] = {"memory_limit": "200MB", "temp_directory": tmp_path}
     with pytest.raises(InputError) as caught:
@@ -286,6 +353,72 @@ def test_what_does_not_shrink_says_so_and_leaves_nothing_behind(
     # The ways out.
     assert count_distinct(table, **SIDES, **limited, min_bound=64).min_bound == 64
     assert count_distinct(table, **SIDES, **limited, method="greedy").min_bound == 1
+
+
+def test_what_does_not_shrink_is_paid_for_once_and_tells_the_ledger_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, ledger = thirty_each(), dpdistinct.Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 10)
+    paid: dict[str, Any] = {"ledger": ledger, "dataset": "visits", "data_name": "one"}
+
+    def spent() -> int:
+        return int(ledger.show()[0].spent.epsilon)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "BYTES_PER_PAIR", 10**4)
+        with pytest.raises(InputError, match=r"\[DP13\]"):
+            count_distinct(table, **SIDES, **paid, memory_limit="200MB")
+    assert spent() == 1
+    noted = str(ledger.history("visits"))
+    assert "min_bound" in noted
+    assert not re.search("round|left|pairs", noted)
+    count_distinct(table, **SIDES, **paid, memory_limit="300MB")  # of which the message says that it is free
+    assert spent() == 1
+    count_distinct(table, **SIDES, **paid, memory_limit="200MB", min_bound=64)
+    assert spent() == 2
+
+
+def rounds_of_a_chain(links: int, memory: int, *, refused: bool = False, distinct_first: bool = True) -> int:
+    """How many rounds are made.
+
+    Whoever holds the first element alone sets off a chain: everybody falls, one in each round.
+    """
+    rows = [(links, 0), *((person, person + d) for person in range(links) for d in (0, 1))]
+    tables = SqliteTables(rows, distinct_first=distinct_first)
+    message = re.escape(rounds.TOO_MUCH_LEFT)
+    end = pytest.raises(InputError, match=message) if refused else nullcontext()
+    with end, rest_of(tables, 1, memory, silent) as rest:
+        assert whole(curve_of_rest(rest, threads=1)) == whole(matching_curve(contributions_of(rows)))
+    return tables.kept.count("elements")
+
+
+def test_rounds_end_when_another_is_not_worth_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rounds_of_a_chain(8, PLENTY) == 1  # so little is solved at once
+    monkeypatch.setattr(rounds, "SMALL", 0)
+    assert rounds_of_a_chain(8, PLENTY) == 8
+    assert rounds_of_a_chain(30, PLENTY) == 1  # it takes less than a tenth
+    # If nothing fits but an empty rest.
+    assert rounds_of_a_chain(30, 0) == 30  # they look at 15 times the table
+    assert rounds_of_a_chain(90, 0, refused=True) == 22  # and all would at 45 times
+    assert rounds_of_a_chain(300, 0, refused=True) == 1  # it takes less than a hundredth
+    assert rounds_of_a_chain(300, 0, refused=True, distinct_first=False) == 2  # the first tells it of rows
+
+
+def test_whoever_holds_min_bound_has_an_answer_however_many_rows_repeat_others() -> None:
+    """Of 101 rows, so that it is less than a hundredth of all."""
+    rows = [(person, 7 * person + i) for person in range(50) for i in [*range(100), 0]]
+    for distinct_first in (True, False):
+        tables = SqliteTables(rows, distinct_first=distinct_first)
+        with rest_of(tables, 100, 0, silent) as rest:
+            assert rest.counted + sum(rest.alone.elements()) == len({e for _, e in rows})
+
+
+@pytest.mark.parametrize("method", ["matching", "greedy"])
+def test_a_memory_limit_that_is_too_small_for_duckdb_is_named(visits: pa.Table, method: Any) -> None:
+    with pytest.raises(InputError, match="ran out of memory; let memory_limit be larger") as caught:
+        count_distinct(visits, **SIDES, memory_limit="1MB", method=method)
+    assert caught.value.__context__ is None
 
 
 def test_nothing_of_the_rounds_is_published_or_shown(
@@ -302,25 +435,10 @@ def test_nothing_of_the_rounds_is_published_or_shown(
     assert "round " not in answered.release.to_json() + caplog.text
     assert set(steps) - set(ours) == {
         "reading, rounds and solving",
-        "reading, and removing repeated pairs",
+        "reading",
         "reading what is left",
         "drawing: joint",
     }
-
-
-def test_a_rest_that_fits_is_solved_when_rounds_take_little_out(visits: pa.Table) -> None:
-    """How many rounds there are changes no curve."""
-    rows = [(p, e) for p in range(60) for e in range(p, p + 20)]  # each has 19 in common with the next
-    exact = matching_curve(contributions_of(rows))
-    seen = set()
-    for small in (0, 10**6):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rounds, "SMALL", small)
-            tables = SqliteTables(rows)
-            with rest_of(tables, 19, PLENTY, silent) as rest:
-                assert whole(curve_of_rest(rest, threads=1)) == whole(exact.beginning_at(19))
-            seen.add(tables.kept.count("many"))
-    assert len(seen) == 1 or min(seen) == 1
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -346,13 +464,36 @@ def test_token_sets(name: str) -> None:
         assert whole(curve) == whole(exact.beginning_at(least))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["PS.AQ", "L.EP", "O.OD", "L.RD"])
-@pytest.mark.usefixtures("to_the_end")
-def test_tpch_at_scale_1(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_tpch(
+    task: str, scale: float, bounds: Iterable[int], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    rows = pytest.importorskip("graphs", reason="make benchmark installs what makes them").tpch(task)
+    graphs = importlib.import_module("graphs")
+    monkeypatch.setattr(graphs, "DATA", folder)
+    rows = graphs.tpch(task, scale)
     exact = matching_curve(dpdistinct.table(rows, person="person").read("element"))
     limited = dpdistinct.table(rows, person="person", memory_limit="1GB")
-    for least in (4, 16, 64):
+    for least in bounds:
         assert whole(limited.curve("element", min_bound=least)) == whole(exact.beginning_at(least))
+
+
+TPCH = ("PS.AQ", "L.EP", "O.OD", "L.RD")
+
+
+@pytest.fixture(scope="module")
+def tpch_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tpch")
+
+
+@pytest.mark.parametrize("task", TPCH)
+@pytest.mark.usefixtures("to_the_end")
+def test_tpch_at_a_small_scale(task: str, tpch_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A supplier has 80 parts or 600 line items here, and a customer 10 orders or 40 line items."""
+    check_tpch(task, 0.01, (1, 8, 32, 78, 600), tpch_folder, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TPCH)
+@pytest.mark.usefixtures("to_the_end")
+def test_tpch_at_scale_1(task: str, tpch_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_tpch(task, 1, (4, 16, 64, 600), tpch_folder, monkeypatch)

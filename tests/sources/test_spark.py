@@ -26,8 +26,10 @@ import dpdistinct
 from asked import count_distinct, greedy_curve_of
 from dpdistinct import InputError, ParameterError, greedy_curve, matching_curve
 from inputs import KINDS, TYPES, check_reading, curve_of, visits_of
-from keyed import SECRET, assert_tells_nothing
+from keyed import SECRET, assert_tells_nothing, contributions_of
 from shapes import chain, corridors, random_links, random_rows, staircase
+from side_by_side import check_side_by_side, most_of_each, one_of, random_tables, small_tables
+from strategies import Row
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark")
 if not shutil.which("java") and "JAVA_HOME" not in os.environ:
@@ -42,6 +44,8 @@ import dpdistinct.sources.spark.session
 from dpdistinct.asking import ask
 from dpdistinct.question.question import Question
 from dpdistinct.sources import rounds
+from dpdistinct.sources.spark.keys import ByConnection, ByFiles
+from dpdistinct.sources.spark.session import is_connect
 from dpdistinct.sources.spark.source import SparkSource
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -308,7 +312,19 @@ def by_rounds(df: DataFrame, least: int) -> tuple[list[int], list[int]]:
     return whole(dpdistinct.table(df, person="person").curve("element", min_bound=least))
 
 
-@pytest.mark.parametrize("name", ["empty", "NULLs", "duplicates", "a staircase", "skewed", "one giant"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "empty",
+        "NULLs",
+        "duplicates",
+        "a staircase",
+        "skewed",
+        "one giant",
+        "complete",
+        "one element held by everybody",
+    ],
+)
 def test_rounds_on_spark_give_the_exact_curve_from_min_bound_on(
     spark: SparkSession, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,16 +337,46 @@ def test_rounds_on_spark_give_the_exact_curve_from_min_bound_on(
         assert by_rounds(df, least) == whole(exact.beginning_at(least))
 
 
-@pytest.mark.slow
-def test_random_tables_by_rounds_on_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_by_spark(
+    spark: SparkSession, tables: list[list[Row]], exact: list[list[int]], least: int, make: Any = None
+) -> None:
+    """All tables in one, as the tables of rounds. make: what is done to the rows first."""
+    rows = one_of(tables, seed=least)
+    keys = {name: pa.array(rows[name].to_numpy().view("i8")) for name in rows.column_names}  # has no uint64
+    df = spark.createDataFrame(pa.table(keys))
+    transfer = (ByConnection if is_connect(spark) else ByFiles)(spark, None, lambda step: None)
+    with transfer.tables(df if make is None else make(df)) as engine:
+        check_side_by_side(engine, tables, exact, least)
+
+
+@pytest.mark.parametrize(
+    "least", [2, *(pytest.param(least, marks=pytest.mark.slow) for least in (1, 3, 4, 5))]
+)
+def test_every_table_of_four_people_and_four_elements_on_spark(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
     monkeypatch.setattr(rounds, "SMALL", 0)
-    random = np.random.default_rng(28)
-    for i in range(60):
-        rows = random_rows(random, 40, 60, int(random.integers(1, 300)), skew=i % 3 / 2)
-        table = pairs([(str(person), str(element)) for person, element in rows])  # Spark has no uint64
-        exact = matching_curve(asked.read(table, **SIDES))
-        df = spark.createDataFrame(table).repartition(1 + i % 4)
-        assert by_rounds(df, 1 + i % 6) == whole(exact.beginning_at(1 + i % 6))
+    tables = small_tables(4, 4)
+    check_by_spark(spark, tables, most_of_each(tables, 5), least)
+
+
+ARRANGED = {
+    "in one partition": lambda df: df.coalesce(1),
+    "in many, some empty": lambda df: df.repartition(7, (df.element % 3).cast("int")),
+    "by person": lambda df: df.orderBy(df.person),
+    "by element, the other way round": lambda df: df.orderBy(df.element.desc()),
+    "repeated": lambda df: df.unionAll(df).unionAll(df.where("element % 2 = 0")),
+}
+
+
+@pytest.mark.parametrize("arranged", ARRANGED)
+def test_thousands_of_random_tables_on_spark(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, arranged: str
+) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)
+    tables = list(random_tables(2000))
+    exact = [matching_curve(contributions_of(rows)).values(41).tolist() for rows in tables]
+    check_by_spark(spark, tables, exact, 2 + len(arranged) % 5, ARRANGED[arranged])
 
 
 def test_min_bound_is_64_on_spark_unless_it_is_said(spark: SparkSession) -> None:
@@ -407,7 +453,7 @@ def test_floats_with_two_zeros_and_many_nans(spark: SparkSession) -> None:
 
 ROUNDS = [
     "reading, rounds and solving",
-    "reading, and removing repeated pairs",
+    "reading",
     "round 1",
     "reading what is left",
 ]

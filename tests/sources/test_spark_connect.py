@@ -25,7 +25,8 @@ from dpdistinct.asking import ask
 from dpdistinct.question.question import Question
 from dpdistinct.sources import rounds
 from inputs import KINDS, TYPES, check_reading, visits_of
-from keyed import SECRET, assert_tells_nothing
+from keyed import SECRET, assert_tells_nothing, contributions_of
+from side_by_side import random_tables
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: make test-spark")
 pytest.importorskip("grpc", reason="Spark Connect is not installed: make test-spark")
@@ -41,7 +42,7 @@ with warnings.catch_warnings(action="ignore"):  # of versions of pandas
 
 from test_group_sources import BY_BOTH, EXACT, curve_of, truth, visits
 from test_group_sources import SIDES as OF_VISITS
-from test_spark import NOT_ON_SPARK, SIDES, TABLES, by_rounds, here, on_spark, whole
+from test_spark import NOT_ON_SPARK, SIDES, TABLES, by_rounds, check_by_spark, here, on_spark, whole
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -141,7 +142,7 @@ def test_a_release_through_a_connection(spark: SparkSession, method: Any) -> Non
         if method == "greedy"
         else [
             "reading, rounds and solving",
-            "reading, and removing repeated pairs",
+            "reading",
             "round 1",
             "reading what is left",
             "drawing: fixed",
@@ -203,6 +204,13 @@ def test_rounds_through_a_connection_give_the_exact_curve_from_min_bound_on(
     exact = matching_curve(read(df, **SIDES))
     for least in (2, 16):
         assert by_rounds(df, least) == whole(exact.beginning_at(least))
+
+
+def test_random_tables_through_a_connection(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "SMALL", 0)
+    tables = list(random_tables(1000))
+    exact = [matching_curve(contributions_of(rows)).values(41).tolist() for rows in tables]
+    check_by_spark(spark, tables, exact, 3)
 
 
 def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:

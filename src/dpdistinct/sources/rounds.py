@@ -26,17 +26,20 @@ from dpdistinct.sources.streams import ArrowStream
 
 BYTES_PER_PAIR = 40  # what the core needs at most for a pair of the rest (benchmarks/README.md)
 SMALL = 10**6  # so many pairs are solved at once, whatever another round would take out
+LONGEST = 20  # all rounds together look at so many times the table at most; most tables need two or three
 
 TOO_MUCH_LEFT = (
     "matching cannot count this table within memory_limit at this min_bound, and nothing was published; ask "
-    "with a larger min_bound (such as 4 times as much), with a larger memory_limit, or with method greedy, "
-    "which needs neither. Whether this happens depends on the data: keep it to those who may see the table "
-    "[DP13]"
+    "with a larger memory_limit (a ledger takes it for the same question, which is paid for), with a larger "
+    "min_bound (such as 4 times as much), or with method greedy, which needs neither. Whether this happens "
+    "depends on the data: keep it to those who may see the table [DP13]"
 )
 
 
 class Engine(Protocol):
     """Tables of whole numbers, and SELECTs over them, in which {name} stands for a table."""
+
+    distinct_first: bool  # or are repeated rows removed when the first round has taken most of them out?
 
     def keep(self, name: str, select: str) -> None:
         """Makes a table, or replaces it by what may be made from it."""
@@ -70,43 +73,36 @@ DISTINCT = """
     SELECT person, element, CAST(0 AS BIGINT) AS base
     FROM (SELECT DISTINCT person, element FROM {keys}) of_keys
 """
-# Those who stay: they hold too much for rule 1.
+ROWS = "SELECT person, element, CAST(0 AS BIGINT) AS base FROM {keys}"
+# Those who stay: they hold too much for rule 1, or have rows that repeat others, which the next round tells.
 MANY = """
     SELECT person FROM {pairs} GROUP BY person HAVING count(*) + max(base) > least_bound
 """
-# The elements that no small person holds, each with its number of holders and with one of them. All others
-# are one row, which counts them.
+# A row for each element: the first and the last of those who hold it and stay, who are one if there is one.
+# The element is NULL if somebody else holds it, too, so that rule 1 counts it: such rows need no key, and
+# take no room.
 ELEMENTS = """
-    SELECT element, holders, holder, count(*) AS elements
-    FROM (
-        SELECT
-            CASE WHEN stays = 1 THEN element END AS element,
-            CASE WHEN stays = 1 THEN holders END AS holders,
-            CASE WHEN stays = 1 THEN holder END AS holder
-        FROM (
-            SELECT
-                p.element,
-                count(*) AS holders,
-                min(p.person) AS holder,
-                min(CASE WHEN m.person IS NULL THEN 0 ELSE 1 END) AS stays
-            FROM {pairs} p LEFT JOIN {many} m ON p.person = m.person
-            GROUP BY p.element
-        ) of_element
-    ) of_those_that_stay
-    GROUP BY element, holders, holder
+    SELECT
+        CASE WHEN count(m.person) = count(*) THEN p.element END AS element,
+        min(m.person) AS first_holder,
+        max(m.person) AS last_holder
+    FROM {pairs} p LEFT JOIN {many} m ON p.person = m.person
+    GROUP BY p.element
 """
-COUNTED = "SELECT elements FROM {elements} WHERE element IS NULL"
+COUNTED = "SELECT count(*) FROM {elements} WHERE element IS NULL"
 OWN = """
-    SELECT holder AS person, count(*) AS base FROM {elements} WHERE holders = 1 GROUP BY holder
+    SELECT first_holder AS person, count(*) AS base FROM {elements}
+    WHERE element IS NOT NULL AND first_holder = last_holder
+    GROUP BY first_holder
 """
 STAY = """
     SELECT p.person, p.element, p.base FROM {pairs} p
-    WHERE p.element IN (SELECT element FROM {elements} WHERE holders > 1)
+    WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
 STAY_WITH_OWN = """
-    SELECT p.person, p.element, coalesce(o.base, 0) AS base
+    SELECT DISTINCT p.person, p.element, coalesce(o.base, 0) AS base
     FROM {pairs} p LEFT JOIN {own} o ON p.person = o.person
-    WHERE p.element IN (SELECT element FROM {elements} WHERE holders > 1)
+    WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
 BASES = "SELECT DISTINCT person, base FROM {pairs} WHERE base > 0"
 
@@ -114,25 +110,27 @@ BASES = "SELECT DISTINCT person, base FROM {pairs} WHERE base > 0"
 @contextmanager
 def rest_of(engine: Engine, least: int, memory: int, progress: Callable[[str], None]) -> Iterator[Rest]:
     """The rest of the table {keys}, whose rows may repeat. memory: bytes for it, else an InputError."""
-    progress("reading, and removing repeated pairs")
-    engine.keep("pairs", DISTINCT)
+    progress("reading")
+    engine.keep("pairs", DISTINCT if engine.distinct_first else ROWS)
     engine.drop("keys")
     left, counted = _pairs(engine), 0
     loads: Counter[int] = Counter()
-    number = 0
+    number, to_look_at, repeated = 0, LONGEST * left, not engine.distinct_first
     while left > 0:
-        number += 1
+        number, to_look_at = number + 1, to_look_at - left
         progress(f"round {number}")
         counted += _round(engine, least, first=number == 1)
         if number == 1:
             loads = _loads(engine, "own")
             engine.drop("own")
         before, left = left, _pairs(engine)
-        fits = left * BYTES_PER_PAIR <= memory
-        if fits and (left <= SMALL or 10 * (before - left) < before):
-            break
-        if 100 * (before - left) < before:
+        gone = before - left
+        if left * BYTES_PER_PAIR <= memory:
+            if left <= SMALL or gone < before / 10:
+                break
+        elif to_look_at < left or (gone < before / 100 and not repeated):
             raise InputError(TOO_MUCH_LEFT)
+        repeated = False
     engine.keep("bases", BASES)
     alone = loads - _loads(engine, "bases")
     progress("reading what is left")
@@ -148,7 +146,7 @@ def _round(engine: Engine, least: int, *, first: bool) -> int:
     engine.keep("many", MANY.replace("least_bound", str(least)))
     engine.keep("elements", ELEMENTS)
     engine.drop("many")
-    counted = sum(elements for (elements,) in engine.rows(COUNTED))
+    [(counted,)] = engine.rows(COUNTED)
     if first:
         engine.keep("own", OWN)
     engine.keep("pairs", STAY_WITH_OWN if first else STAY)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import NO_ROOM, InputError, ParameterError, is_full_disk, shown
+from dpdistinct.errors import InputError, ParameterError, shown, told_instead
 
 
 class ArrowStream(Protocol):
@@ -52,9 +52,7 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
     except InputError as error:
         failure: BaseException = error
     except Exception as error:
-        failure = InputError(NO_ROOM if is_full_disk(error) else _core.FAILED)
-        if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
-            failure = KeyboardInterrupt()
+        failure = told_instead(error, _core.FAILED)
     else:
         try:
             return kernel(capsule)

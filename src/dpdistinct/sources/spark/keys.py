@@ -160,6 +160,8 @@ class ByConnection:
 class SparkTables:
     """Tables of whole numbers as DataFrames. No row passes through Python on the executors."""
 
+    distinct_first = False  # Spark takes long to find repeated rows: a third of all if there are few
+
     def __init__(self, keys: DataFrame) -> None:
         self._spark = keys.sparkSession
         self._frames = {"keys": keys}
