@@ -13,7 +13,7 @@ import numpy as np
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.question import Question
-from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.columns import chosen, find_columns, refuse_computed
 from dpdistinct.sources.duck import chosen_table, load_duckdb, quoted
 from dpdistinct.sources.forms import arrow_keys, check_arrow_field, refused_collation
 from dpdistinct.sources.selecting import needs_trust, needs_trust_for_view
@@ -99,6 +99,9 @@ class SqliteFile(LocalSource):
             needs_trust_for_view(question, str(name))
         if name is not None:
             source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(name)}")
+            if question.sql is None:  # hidden is 2 for a column that is computed, 3 for one that was stored
+                virtual = source.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 2", [name])
+                refuse_computed(question, [column.decode() for (column,) in virtual])
         source.execute(f"CREATE TEMP VIEW {ROWS} AS {question.sql or 'SELECT * FROM data'}")
         self._types = _types(source, ROWS)
         self.columns = list(self._types)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
-from dpdistinct.sources.duck import check_select, quoted
+from dpdistinct.sources.duck import check_select, computed_columns, quoted
 from dpdistinct.sources.labels import mended_sql
 
 if TYPE_CHECKING:
@@ -48,17 +48,21 @@ def described(connection: Any, *path: str) -> Table:
 
 
 def described_table(connection: Any, database: str, name: str) -> Table:
-    """The same of a table in a DuckDB file. Of one with collations, a view without them: DuckDB's EXCEPT
-    takes "ann" and "Ann" for one person even where another collation is written.
+    """The same of a table in a DuckDB file, without the columns that are computed whenever they are read,
+    which may fail for a row. Of one with collations, a view without them: DuckDB's EXCEPT takes "ann" and
+    "Ann" for one person even where another collation is written.
     """
-    path = (database, "main", name)
+    path, computed = (database, "main", name), computed_columns(connection, database, name)
     found = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)", path
     ).fetchall()
-    if not any("collate" in sql.lower() for (sql,) in found):
+    collated = any("collate" in sql.lower() for (sql,) in found)
+    if not (collated or computed):
         return described(connection, *path)
+    rows = connection.sql(f"FROM {'.'.join(map(quoted, path))}")
+    rows = rows.project(", ".join(quoted(column) for column in rows.columns if column not in computed))
     view = f"{name} by its bytes"
-    by_bytes = in_utf8(connection.sql(f"FROM {'.'.join(map(quoted, path))}")).sql_query()
+    by_bytes = in_utf8(rows).sql_query()
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(view)} AS {by_bytes}")  # the file is not written
     return described(connection, view)
 
