@@ -72,15 +72,19 @@ def is_full_disk(error: BaseException) -> bool:
     return "No space left on device" in str(error) or "'max_temp_directory_size'" in str(error)
 
 
+STOPPED = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What is no error. Anything else may be one: the panics of Rust's libraries are no Exceptions either."""
+
+
 @contextmanager
 def constant_error(message: str, kind: type[InputError] = InputError) -> Iterator[None]:
     """Any error inside becomes this one, because the text of others may quote the data."""
     try:
         yield
         return
-    except (DpdistinctError, MemoryError):
+    except (DpdistinctError, MemoryError, *STOPPED):
         raise
-    except Exception as error:
+    except BaseException as error:
         failure: BaseException = InputError(NO_ROOM) if is_full_disk(error) else kind(message)
         if str(error) == "Query interrupted":  # DuckDB's own error after Ctrl-C
             failure = KeyboardInterrupt()

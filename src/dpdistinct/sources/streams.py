@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import NO_ROOM, InputError, ParameterError, is_full_disk, shown
+from dpdistinct.errors import NO_ROOM, STOPPED, InputError, ParameterError, is_full_disk, shown
 
 
 class ArrowStream(Protocol):
@@ -51,7 +51,9 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
         capsule = stream.__arrow_c_stream__()
     except InputError as error:
         failure: BaseException = error
-    except Exception as error:
+    except STOPPED:
+        raise
+    except BaseException as error:
         failure = InputError(NO_ROOM if is_full_disk(error) else _core.FAILED)
         if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C
             failure = KeyboardInterrupt()
