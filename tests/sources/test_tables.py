@@ -610,6 +610,21 @@ def test_a_folder_a_pipe_and_a_loop_of_links_are_refused(tmp_path: Path) -> None
         read(tmp_path / "loop.csv", **SIDES)
 
 
+@pytest.mark.parametrize("macro", ["hash(x)", "trim(x)", "trim(x, y)", "encode(x)", "lower(x)"])
+def test_a_macro_of_a_duckdb_file_takes_no_functions_place(macro: str, tmp_path: Path) -> None:
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as file:
+        file.execute("CREATE TABLE visits AS SELECT 'u' || i AS user, 'x' || i AS url FROM range(9) t(i)")
+        file.execute(f"CREATE MACRO {macro} AS 'one'")
+    how: dict[str, Any] = {"person": "user", "element": "url"}
+    by_lower = "SELECT lower(user) AS user, url FROM visits"
+    for more in ({}, {"trim": True}, {"sql": by_lower}):
+        assert read(path, **how, **more).people == 9
+    fixed = {"mechanism": "fixed", "max_bound": 1, "epsilon": 1000}
+    for limit in (None, "1GB"):
+        assert asked.count_distinct(path, **how, **fixed, memory_limit=limit).estimate == 9
+
+
 def with_computed(path: Path, rows: list[tuple[str, str]]) -> Path:
     """A table with a column that is computed when it is read. Neither engine looks at these rows for it."""
     if path.suffix == ".sqlite":

@@ -443,6 +443,8 @@ def bind_duckdb_file(connection: Any, path: str, question: Question) -> tuple[li
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
             if question.sql is None:
                 refuse_computed(question, computed_columns(connection, "input", name))
+        if not question.trust_sql:  # or a macro of the file would take the place of a function that we call
+            connection.execute("USE memory")
     return [name for name in names if name not in views], name if name in views else None
 
 
