@@ -44,14 +44,16 @@ def find_columns(question: Question, table: Named) -> list[str]:
 
 def refuse_computed(question: Question, computed: Iterable[str]) -> None:
     """Refuses columns that a database computes when they are read, unless they are trusted: SQLite checks no
-    old row when such a column is added, and DuckDB none that is updated, so one row may fail the table.
+    old row when such a column is added, DuckDB none that is updated, and PostgreSQL none at all, so one row
+    may fail the table.
     """
     asked = {name.lower() for name in question.names}
     for name in computed:
         if name.lower() in asked and not question.trust_sql:
             raise ColumnError(
-                f"column {name!r} is computed when it is read, and may fail for a single row; write its "
-                "expression in a query, --sql (sql=), where such a row has NULL"
+                f"column {name!r} is computed when it is read, which may fail for a single row; write its "
+                "expression in a query, --sql (sql=), or, if it cannot fail, name the table with --table and "
+                "--trust-sql (table=, trust_sql=True)"
             )
 
 

@@ -102,12 +102,12 @@ def needs_trust(question: Question, engine: str) -> None:
         )
 
 
-def needs_trust_for_view(question: Question, name: str) -> None:
+def needs_trust_for_view(question: Question, name: str, kind: str = "view") -> None:
     """Refuses a view, which is a query of its own, unless it is trusted."""
     if not question.trust_sql:
         raise ParameterError(
-            f"{name} is a view, which is a query of its own that is not proven; name its tables in a query, "
-            f"--sql (sql=), {TRUST}"
+            f"{name} is a {kind}, which is a query of its own that is not proven; name its tables in a "
+            f"query, --sql (sql=), {TRUST}"
         )
 
 
