@@ -72,6 +72,9 @@ def is_full_disk(error: BaseException) -> bool:
     return "No space left on device" in str(error) or "'max_temp_directory_size'" in str(error)
 
 
+STOPPED = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What is no error. Anything else may be one: the panics of Rust's libraries are no Exceptions either."""
+
 NO_MEMORY = (
     "DuckDB, which reads the table, ran out of memory; let memory_limit be larger (100MB is the least that "
     "does for most tables), or leave it out"
@@ -95,9 +98,9 @@ def constant_error(message: str, kind: type[InputError] = InputError) -> Iterato
     try:
         yield
         return
-    except (DpdistinctError, MemoryError):
+    except (DpdistinctError, MemoryError, *STOPPED):
         raise
-    except Exception as error:
+    except BaseException as error:
         failure = told_instead(error, message, kind)
     try:
         raise failure

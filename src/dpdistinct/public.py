@@ -138,8 +138,9 @@ class Table:
 
         Guarantee: epsilon-differential privacy for adding, removing or changing one person with all
         their rows, and lower_bound <= truth with probability at least 1 - beta (docs/proofs/mechanisms.md).
-        By group: for adding or removing one person ((epsilon, delta) for unknown groups), all lower bounds
-        at once, and CHANGING one person's rows costs 2 epsilon (docs/proofs/groups.md). Someone who appears
+        By group: for adding or removing one person, all lower bounds at once, and CHANGING one person's
+        rows costs 2 epsilon. Unknown groups have (epsilon, delta), and those that are shown are selected:
+        see `margin_together` of GroupedRelease (docs/proofs/groups.md). Someone who appears
         under d identities has d * epsilon.
         """
         question = Question.of(
@@ -447,9 +448,10 @@ def count_distinct_by(
     ['DE', 'FR', 'IT']
 
     Guarantee: epsilon-differential privacy for adding or removing one person with all their rows
-    ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds hold
-    at once. CHANGING one person's rows costs 2 epsilon here, except for a list of one group
-    (docs/proofs/groups.md).
+    ((epsilon, delta) for unknown groups), and with probability at least 1 - beta all lower bounds of a list
+    hold at once; unknown groups that are shown are selected, and `margin_together` of GroupedRelease says
+    what holds for all of them. CHANGING one person's rows costs 2 epsilon here, except for a list of one
+    group (docs/proofs/groups.md).
     """
     return table(data, person=person, ledger=ledger, dataset=dataset).count(
         element,

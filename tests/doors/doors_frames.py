@@ -111,7 +111,8 @@ PANDAS: dict[str, Typed] = {
     "categories of moments": Typed(
         categories,
         lambda i: pd.Timestamp(MOMENT) + pd.Timedelta(hours=i),
-        [None, pd.Timestamp(MOMENT, tz="UTC"), 5],
+        # An honest moment in UTC would be that honest person, and changing one moves groups by more.
+        [None, pd.Timestamp("1999-01-01", tz="UTC"), 5],
     ),
     "sparse": pandas_type(pd.SparseDtype("int64", 0), lambda i: MANY + i, [0, -1, 2**63 - 1]),
     "period": pandas_type(

@@ -150,15 +150,31 @@ def test_no_object_of_pandas_is_looked_at_before_it_is_paid_for(
     assert set(debited) == {1}
 
 
+class Panic(BaseException):
+    """As Polars raises where its own code fails, which is no Exception."""
+
+
+@pytest.mark.parametrize("error", [ValueError, Panic])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("asked", QUESTIONS)
-def test_what_fails_while_it_is_evaluated_shows_nothing(kind: str, asked: str) -> None:
+def test_what_fails_while_it_is_evaluated_shows_nothing(
+    kind: str, asked: str, error: type[BaseException]
+) -> None:
     def fail() -> None:
-        raise ValueError(SECRET)
+        raise error(SECRET)
 
     with pytest.raises(InputError, match="reading the table failed") as caught:
         QUESTIONS[asked](KINDS[kind](fail))
     assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("kind", ["lazy frame", "object"])
+def test_ctrl_c_while_it_is_evaluated_is_no_failure(kind: str) -> None:
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        QUESTIONS["count"](KINDS[kind](fail))
 
 
 def test_rows_of_other_types_than_the_schema_tells_are_refused() -> None:

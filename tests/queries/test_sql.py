@@ -182,6 +182,10 @@ def test_unknown_groups_show_where_they_are_large() -> None:
     strategy = ", delta = 0.01, group_selection_strategy = LAPLACE_THRESHOLD"
     query = dp("country, COUNT(DISTINCT user_id) AS people FROM users GROUP BY country ORDER BY 1", strategy)
     assert [country for country, _ in rows(query, tables=BOTH)] == ["DE", "FR", "US"]
+    with pytest.warns(dpdistinct.PrivacyWarning):
+        (answer,) = dpdistinct.sql(query, tables=BOTH)
+    assert "those shown are selected" in answer.sentence()
+    assert "by itself" not in answer.sentence()
     two = dp(
         "country, COUNT(DISTINCT url) AS a, COUNT(DISTINCT user_id) AS b FROM visits JOIN users "
         "USING (user_id) "

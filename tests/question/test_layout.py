@@ -174,6 +174,21 @@ def test_between_spaces_a_mark_is_a_character_like_any_other(tmp_path: Path) -> 
     assert pairs_of(path, person="1", element="2", **how) == (2, 3, 6)
 
 
+def test_whitespace_is_not_for_a_writer_that_quotes_spaces_alone(tmp_path: Path) -> None:
+    """No reader can tell a tab in a field of such a file from one between fields: the pages say so."""
+    path = tmp_path / "visits.dat"
+    with path.open("w", newline="") as file:  # the writer of Python, which quotes its own delimiter alone
+        rows = [("Una", "u", "x"), *((f"Eve\tghost{i}", "eve", f"x{i}") for i in range(3)), ("", "v", "y")]
+        csv.writer(file, delimiter=" ").writerows(rows)
+    how: dict[str, Any] = {"person": 2, "element": 3, "header": False, "format": "csv"}
+    assert read(path, **how, delimiter="whitespace").people > 3
+    assert read(path, **how, delimiter=" ").people == 3
+    docs = Path(__file__).parents[2] / "docs"
+    privacy, inputs = (" ".join((docs / name).read_text().split()) for name in ("privacy.md", "inputs.md"))
+    assert "no field is empty or holds a space or a tab, unless it stands in quotes" in privacy
+    assert "For its files say `--delimiter ' '` or `--delimiter tab`" in inputs
+
+
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_the_mark_of_a_file_is_nobody_s_and_everybody_s(ending: str, tmp_path: Path) -> None:
     """Twelve part files without a header: eve is one person, with a mark or without, wherever she stands."""

@@ -121,7 +121,7 @@ def test_every_ending_is_written(ending: str, tmp_path: Path) -> None:
         "days": ["Pale area: at least", "1 Jan"],
         "panels": ["DE", "FR", "Jan"],
         "labels": ["cost $1 $2", "&lt;b&gt;&amp;", "xxx…"],
-        "unknown": ["each by itself", "delta 1e-06"],
+        "unknown": ["those shown are selected", "minus 250, with 95% confidence", "delta 1e-06"],
         "exploration": ["matching", "greedy", "sampling", "tent", "shifted_inverse", NOT_PRIVATE],
         "explored groups": [NOT_PRIVATE, "DE"],
         "guide": ["0.25 (proposed)", "A made-up table of"],

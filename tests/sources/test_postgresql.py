@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from asked import count_distinct, count_distinct_by, open_source, read
-from dpdistinct import InputError, Ledger, ParameterError, greedy_curve
+from dpdistinct import ColumnError, InputError, Ledger, ParameterError, greedy_curve
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
+from dpdistinct.sources import databases
 from inputs import check_reading, curve_of, greedy_reference, visits_of
 from postgresql_server import CONNECTIONS, NoServerError, running_server
 
@@ -265,7 +266,31 @@ def test_a_table_is_named_and_a_missing_one_is_told_the_tables(server: str) -> N
     assert read(server, **SIDES, table="seen", trust_sql=True).pairs == 1
     with pytest.raises(ParameterError, match=r"seen is a view, .*--trust-sql"):
         read(server, **SIDES, table="seen")
+    execute(
+        server,
+        "CREATE FOREIGN DATA WRAPPER nothing",
+        "CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing",
+        "CREATE FOREIGN TABLE elsewhere (person integer, element integer) SERVER nowhere",
+    )
+    with pytest.raises(ParameterError, match=r"elsewhere is a foreign table, .*--trust-sql"):
+        read(server, **SIDES, table="elsewhere")
     with pytest.raises(InputError, match=r"the database has no table 'named_tabl'; there are .*named_table"):
         read(server, **SIDES, table="named_tabl")
     with pytest.raises(ParameterError, match=r"PostgreSQL runs this query itself.*--table NAME.*--trust-sql"):
         read(server, **SIDES, sql="SELECT * FROM named_table")
+
+
+def test_a_column_that_is_computed_when_it_is_read_is_refused(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions before 18 have none, so a stored one stands for it here."""
+    execute(
+        server,
+        "CREATE TABLE computed (person integer, twice integer GENERATED ALWAYS AS (2 * person) STORED)",
+        "INSERT INTO computed VALUES (1), (2)",
+    )
+    assert read(server, person="person", element="twice", table="computed").pairs == 2
+    monkeypatch.setattr(databases, "COMPUTED", databases.COMPUTED.replace("= 'v'", "= 's'"))
+    with pytest.raises(ColumnError, match="column 'twice' is computed when it is read"):
+        read(server, person="person", element="twice", table="computed")
+    assert read(server, person="person", element="person", table="computed").pairs == 2

@@ -12,7 +12,7 @@ import pytest
 
 import asked
 from asked import open_source
-from dpdistinct import _core
+from dpdistinct import Ledger, _core
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
@@ -56,6 +56,32 @@ def test_duckdb_hands_out_text_and_bytes_with_offsets_of_64_bits(
         fields = _core.schema_fields(_core.stream_schema(values.__arrow_c_stream__()))
     assert [field[1] for field in fields] == ["U", "Z", "U"]
     assert connection.sql("SELECT current_setting('arrow_large_buffer_size')").fetchall() == [(False,)]
+
+
+def test_the_limit_of_people_and_elements_is_named_beside_time_and_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is no rule for one row, so whether a run fails at it may tell something; and it is paid for."""
+
+    class Small(_core.GraphBuilder):
+        def graph(self, max_index: int = 2, group_bits: int = 0) -> _core.Graph:
+            return super().graph(max_index, group_bits)
+
+    assert _core.MAX_INDEX == 2**31 - 1
+    page = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text()
+    not_covered = page.partition("**Not covered.** The time a run takes, the memory it uses")[2]
+    limits = not_covered.partition("\n**")[0]
+    assert "2^31 or more people, or as many distinct elements (by group: pairs of group and" in limits
+    monkeypatch.setattr(_core, "GraphBuilder", Small)
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 2)
+    rows = pa.table({"person": [1, 2, 3], "element": [1, 1, 1], "place": ["a", "a", "a"]})
+    paying: dict[str, Any] = {"ledger": ledger, "dataset": "visits", "data_name": "three people"}
+    with pytest.raises(OverflowError, match=r"2\^31 or more people or elements"):
+        asked.count_distinct(rows, **SIDES, **paying)
+    with pytest.raises(OverflowError, match=r"2\^31 or more people or elements"):
+        asked.count_distinct_by(rows, **SIDES, **paying, group_by="place", groups=["a"])
+    assert [request.answered for request in ledger.requests("visits")] == [False, False]
 
 
 @pytest.mark.slow

@@ -610,6 +610,60 @@ def test_a_folder_a_pipe_and_a_loop_of_links_are_refused(tmp_path: Path) -> None
         read(tmp_path / "loop.csv", **SIDES)
 
 
+@pytest.mark.parametrize("macro", ["hash(x)", "trim(x)", "trim(x, y)", "encode(x)", "lower(x)"])
+def test_a_macro_of_a_duckdb_file_takes_no_functions_place(macro: str, tmp_path: Path) -> None:
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as file:
+        file.execute("CREATE TABLE visits AS SELECT 'u' || i AS user, 'x' || i AS url FROM range(9) t(i)")
+        file.execute(f"CREATE MACRO {macro} AS 'one'")
+    how: dict[str, Any] = {"person": "user", "element": "url"}
+    by_lower = "SELECT lower(user) AS user, url FROM visits"
+    for more in ({}, {"trim": True}, {"sql": by_lower}):
+        assert read(path, **how, **more).people == 9
+    fixed = {"mechanism": "fixed", "max_bound": 1, "epsilon": 1000}
+    for limit in (None, "1GB"):
+        assert asked.count_distinct(path, **how, **fixed, memory_limit=limit).estimate == 9
+
+
+def with_computed(path: Path, rows: list[tuple[str, str]]) -> Path:
+    """A table with a column that is computed when it is read. Neither engine looks at these rows for it."""
+    if path.suffix == ".sqlite":
+        with closing(sqlite3.connect(path)) as file:
+            file.execute("CREATE TABLE visits (user TEXT, note TEXT)")
+            file.executemany("INSERT INTO visits VALUES (?, ?)", rows)
+            file.execute("ALTER TABLE visits ADD COLUMN url TEXT AS (json_extract(note, '$.url')) VIRTUAL")
+            file.commit()
+        return path
+    with duckdb.connect(str(path)) as file:
+        file.execute(
+            "CREATE TABLE visits (user TEXT, note TEXT, url TEXT AS (json_extract_string(note, '$.url')))"
+        )
+        for user, note in rows:
+            file.execute("INSERT INTO visits (user, note) VALUES (?, '{}')", [user])
+            file.execute("UPDATE visits SET note = ? WHERE user = ?", [note, user])
+    return path
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_column_that_is_computed_when_it_is_read_is_refused(kind: str, tmp_path: Path) -> None:
+    """Or one row, for which that fails, would fail everybody's count; in a query such a row has NULL."""
+    rows = [("a", '{"url": "x"}'), ("b", '{"url": "y"}'), ("enemy", "{no JSON")]
+    path = with_computed(tmp_path / f"visits.{kind}", rows)
+    for sides in ({"person": "user", "element": "URL"}, {"person": "url", "element": "note"}):
+        with pytest.raises(ColumnError, match="column 'url' is computed when it is read"):
+            read(path, **sides)
+    with pytest.raises(ColumnError, match="column 'url' is computed when it is read"):
+        asked.count_distinct_by(path, person="user", element="note", group_by="url", groups=["x"])
+    with pytest.raises(ParameterError, match="there is no column 'url' here"):
+        read(path, person="user", element="url", sql="SELECT user, url FROM visits")
+    for sql in (None, "SELECT * FROM visits"):
+        assert read(path, person="user", element="note", sql=sql).people == 3
+    query = "SELECT user, json_extract_string(note, '$.url') AS url FROM visits"
+    assert read(path, person="user", element="url", sql=query).people == 2
+    trusted = with_computed(tmp_path / f"others.{kind}", rows[:2])
+    assert read(trusted, person="user", element="url", table="visits", trust_sql=True).people == 2
+
+
 def test_one_large_number_in_a_sqlite_file_changes_nothing_for_the_others(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as database, database:
         database.execute("CREATE TABLE t (person INTEGER, element REAL)")

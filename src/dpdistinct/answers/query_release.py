@@ -98,7 +98,10 @@ def _about(release: Release | GroupedRelease) -> str:
     sure, cost = confidence(release.beta), f"epsilon = {plain(release.epsilon)}"
     if isinstance(release, GroupedRelease):
         if release.total_lower_bound is None:
-            return f"at least, each group by itself with {sure} confidence; only large groups show ({cost})."
+            from dpdistinct.show.group_answers import about_shown
+
+            words = about_shown(release) if release.rows else "No group is large enough to be shown."
+            return f"at least ({cost}). {words}"
         return f"at least, all groups together with {sure} confidence ({cost})."
     if release.upper_bound is not None:
         return (

@@ -785,17 +785,16 @@ def _grouped(release: GroupedRelease) -> Html:
     sure = confidence(release.beta)
     together = f"{total:,} or more in all groups together, with {sure} confidence." if total else None
     more = len(release.rows) - MOST_BARS
+    caption, marks = f"At least so many, with {sure} confidence", " Line: the range of the noise."
+    if total is None:  # unknown groups: those that are shown are selected, of which the sentence below tells
+        caption, marks = "At least so many, but see the sentence below", ""
     return h(
         "div",
         h("p", f"{total:,}", class_="number") if total else None,
         h("p", together) if together else None,
-        charts.bars(", ".join(release.heads), rows, caption=f"At least so many, with {sure} confidence"),
+        charts.bars(", ".join(release.heads), rows, caption=caption),
         h("p", f"... and {more:,} more, which the downloads have.") if more > 0 else None,
-        h(
-            "p",
-            "Bar: at least so many. Short mark: the noisy count. Line: the range of the noise.",
-            class_="soft",
-        ),
+        h("p", f"Bar: at least so many. Short mark: the noisy count.{marks}", class_="soft"),
     )
 
 

@@ -42,21 +42,21 @@ def epsilon_needed(release: GroupedRelease, row: GroupRow) -> Fraction | None:
 
 
 def range_of_noise(release: GroupedRelease, row: GroupRow) -> tuple[float, float] | None:
-    """The noisy count plus and minus its margin. Groups that are counted alone have another kind of noise."""
-    if release.mechanism == "joint":
+    """The noisy count plus and minus its margin.
+
+    Groups that are counted alone have another kind of noise; unknown ones are shown because theirs was large.
+    """
+    if release.mechanism == "joint" or release.total_lower_bound is None:
         return None
-    if release.total_lower_bound is None:  # unknown groups: what is shown is above its margin
-        margin = row.estimate - row.lower_bound
-    else:
-        margin = margin_of_group(
-            mechanism=release.mechanism,
-            aim=release.aim,
-            max_bound=release.max_bound,
-            bound=row.bound,
-            epsilon=Fraction(repr(release.epsilon)),
-            beta=Fraction(repr(release.beta)),
-            groups=len(release.rows),
-        )
+    margin = margin_of_group(
+        mechanism=release.mechanism,
+        aim=release.aim,
+        max_bound=release.max_bound,
+        bound=row.bound,
+        epsilon=Fraction(repr(release.epsilon)),
+        beta=Fraction(repr(release.beta)),
+        groups=len(release.rows),
+    )
     return max(0, row.estimate - margin), row.estimate + margin
 
 
@@ -67,7 +67,7 @@ def sentence_of(release: GroupedRelease, *, changes: bool = True) -> str:
     if not release.rows:
         parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
     elif release.total_lower_bound is None:
-        parts = [f"{_count(release)} of {by}. {_about_shown(release)}"]
+        parts = [f"{_count(release)} of {by}. {about_shown(release)}"]
     else:
         pairs = f"distinct pairs of {by} and {release.element or 'element'}"
         parts = [
@@ -98,7 +98,8 @@ def margin_together(release: GroupedRelease, most_groups: int | None = None) -> 
     return shown_margin(release.rows[0].bound, release.epsilon, release.beta, counted, most_groups)
 
 
-def _about_shown(release: GroupedRelease) -> str:
+def about_shown(release: GroupedRelease) -> str:
+    """Of unknown groups: what "at least" means for those that are shown."""
     return (
         'Each group of the table is shown with too large a number under "at least" with probability at '
         f"most {plain(release.beta)}; but those shown are selected, so many may be. All shown have at least "

@@ -27,7 +27,7 @@ from dpdistinct.errors import ParameterError
 from dpdistinct.question.group_lists import SHAPES, Every, first_day
 from dpdistinct.question.parameters import Method
 from dpdistinct.show.answers import title_of, words_of
-from dpdistinct.show.group_answers import range_of_noise
+from dpdistinct.show.group_answers import margin_together, range_of_noise
 from dpdistinct.show.group_answers import title_of as title_of_groups
 from dpdistinct.wording import NOT_PRIVATE, confidence, group_name, plain, printable
 
@@ -134,10 +134,10 @@ def source_line(*parts: str) -> str:
 def _source_of(release: Release | GroupedRelease) -> str:
     spent: float = getattr(release, "delta", 0.0)  # a single count has none
     delta = f", delta {plain(spent)}" if spent else ""
+    selected = getattr(release, "total_lower_bound", 0) is None  # unknown groups: see _about
+    sure = [] if selected else [f"{confidence(release.beta)} confidence"]
     trusted = ["query trusted, not proven"] if release.trust_sql else []
-    return source_line(
-        f"epsilon {plain(release.epsilon)}{delta}", f"{confidence(release.beta)} confidence", *trusted
-    )
+    return source_line(f"epsilon {plain(release.epsilon)}{delta}", *sure, *trusted)
 
 
 def _name(value: Any, longest: int = LONGEST_NAME) -> str:
@@ -376,15 +376,20 @@ def _mark(release: GroupedRelease, row: GroupRow, name: str) -> Mark:
 
 def _about(release: GroupedRelease, marks: Sequence[Mark], *, as_line: bool = False) -> str:
     """What the marks are. as_line: there are so many periods that they are one line."""
-    together = "each by itself" if release.total_lower_bound is None else "all together"
-    sure = f"at least so many, with {confidence(release.beta)} confidence, {together}."
+    sure = f"with {confidence(release.beta)} confidence"
+    least = f"at least so many, {sure}, all together."
+    if release.total_lower_bound is None:  # unknown groups: which are shown depends on their noise
+        least = (
+            "at least so many; but those shown are selected, so many bars may be too long. All shown have at "
+            f"least their noisy count minus {margin_together(release):,}, {sure}."
+        )
     line = " Line: the range of the noise." if any(mark.ends for mark in marks) else ""
-    least, most = min(row.bound for row in release.rows), max(row.bound for row in release.rows)
-    limit = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    marks_of = f"Bar: {sure} Dot: noisy count.{line}"
+    bounds = sorted({row.bound for row in release.rows})
+    limit = " to ".join(f"{bound:,}" for bound in dict.fromkeys([bounds[0], bounds[-1]]))
+    marks_of = f"Bar: {least} Dot: noisy count.{line}"
     if as_line:
         band = " Grey: the range of the noise." if line else ""
-        marks_of = f"Pale area: {sure} Line: noisy count.{band}"
+        marks_of = f"Pale area: {least} Line: noisy count.{band}"
     return f"{marks_of} Limit for each person: {limit}; the truth may be higher."
 
 

@@ -42,6 +42,21 @@ def find_columns(question: Question, table: Named) -> list[str]:
     return [table.find(name) for name in question.names]
 
 
+def refuse_computed(question: Question, computed: Iterable[str]) -> None:
+    """Refuses columns that a database computes when they are read, unless they are trusted: SQLite checks no
+    old row when such a column is added, DuckDB none that is updated, and PostgreSQL none at all, so one row
+    may fail the table.
+    """
+    asked = {name.lower() for name in question.names}
+    for name in computed:
+        if name.lower() in asked and not question.trust_sql:
+            raise ColumnError(
+                f"column {name!r} is computed when it is read, which may fail for a single row; write its "
+                "expression in a query, --sql (sql=), or, if it cannot fail, name the table with --table and "
+                "--trust-sql (table=, trust_sql=True)"
+            )
+
+
 def exact_names(source: object) -> bool:
     """Whether the case of a name matters: in JSON lines, and where two columns differ in nothing else."""
     return getattr(source, "exact_names", False) or has_twins(getattr(source, "columns", []))

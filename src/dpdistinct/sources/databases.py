@@ -13,7 +13,7 @@ import numpy as np
 from dpdistinct import _core
 from dpdistinct.errors import FileError, InputError, ParameterError, constant_error, file_name
 from dpdistinct.question.question import Question
-from dpdistinct.sources.columns import chosen, find_columns
+from dpdistinct.sources.columns import chosen, find_columns, refuse_computed
 from dpdistinct.sources.duck import chosen_table, load_duckdb, quoted
 from dpdistinct.sources.forms import arrow_keys, check_arrow_field, refused_collation
 from dpdistinct.sources.selecting import needs_trust, needs_trust_for_view
@@ -99,6 +99,9 @@ class SqliteFile(LocalSource):
             needs_trust_for_view(question, str(name))
         if name is not None:
             source.execute(f"CREATE TEMP VIEW data AS SELECT * FROM main.{quoted(name)}")
+            if question.sql is None:  # hidden is 2 for a column that is computed, 3 for one that was stored
+                virtual = source.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 2", [name])
+                refuse_computed(question, [column.decode() for (column,) in virtual])
         source.execute(f"CREATE TEMP VIEW {ROWS} AS {question.sql or 'SELECT * FROM data'}")
         self._types = _types(source, ROWS)
         self.columns = list(self._types)
@@ -249,14 +252,25 @@ AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 ORDER BY 1, 2"""
 
 
+# Columns of tables that are computed when they are read, as all generated ones may be from PostgreSQL 18 on.
+COMPUTED = """SELECT n.nspname::text, c.relname::text, a.attname::text
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE a.attgenerated = 'v'"""
+
+
 def _whole_table(cursor: Any, question: Question) -> str:
     """The SELECT of all rows of the table that was named, with its schema or without."""
     found = {}
     for schema, name, kind, visible in _fetched(cursor, TABLES):
-        found[name if visible else f"{schema}.{name}"] = schema, name, kind in ("v", "m")
-    schema, name, view = found[str(chosen_table("the database", list(found), question))]
-    if view:
+        found[name if visible else f"{schema}.{name}"] = schema, name, kind
+    schema, name, kind = found[str(chosen_table("the database", list(found), question))]
+    if kind in ("v", "m"):
         needs_trust_for_view(question, name)
+    if kind == "f":  # a single row of a file may fail it
+        needs_trust_for_view(question, name, "foreign table")
+    refuse_computed(
+        question, [column for *place, column in _fetched(cursor, COMPUTED) if place == [schema, name]]
+    )
     return f"SELECT * FROM {quoted(schema)}.{quoted(name)}"
 
 

@@ -18,7 +18,7 @@ from dpdistinct.question.group_lists import Every, GroupList, check_labels, firs
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import BY_NAME, Reading
-from dpdistinct.sources.columns import chosen, refuse_twins
+from dpdistinct.sources.columns import chosen, refuse_computed, refuse_twins
 from dpdistinct.sources.forms import HASHED_BY_DUCKDB, duckdb_form, duckdb_type, refused_collation
 from dpdistinct.sources.labels import first_day_sql, label_sql, mended_sql
 from dpdistinct.sources.source import Groups, LocalSource
@@ -443,7 +443,21 @@ def bind_duckdb_file(connection: Any, path: str, question: Question) -> tuple[li
         name = chosen_table(file_name(path), names, question)
         if name is not None:
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
+            if question.sql is None:
+                refuse_computed(question, computed_columns(connection, "input", name))
+        if not question.trust_sql:  # or a macro of the file would take the place of a function that we call
+            connection.execute("USE memory")
     return [name for name in names if name not in views], name if name in views else None
+
+
+def computed_columns(connection: Any, database: str, table: str) -> list[str]:
+    """The columns of a table in a DuckDB file that are computed whenever they are read."""
+    found = connection.execute(
+        "SELECT column_name FROM information_schema.columns WHERE is_generated = 'ALWAYS' "
+        "AND (table_catalog, table_schema, table_name) = (?, 'main', ?)",
+        [database, table],
+    ).fetchall()
+    return [name for (name,) in found]
 
 
 def chosen_table(place: str, names: list[str], question: Question) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
-from dpdistinct.sources.duck import check_select, quoted
+from dpdistinct.sources.duck import check_select, computed_columns, quoted
 from dpdistinct.sources.labels import mended_sql
 
 if TYPE_CHECKING:
@@ -48,23 +48,25 @@ def described(connection: Any, *path: str) -> Table:
 
 
 def described_table(connection: Any, database: str, name: str) -> Table:
-    """The same of a table in a DuckDB file. Of one with collations, a view without them: DuckDB's EXCEPT
-    takes "ann" and "Ann" for one person even where another collation is written. Of one with enums, a view
-    with text.
+    """The same of a table in a DuckDB file, without the columns that are computed whenever they are read,
+    which may fail for a row. Of one with collations, a view without them: DuckDB's EXCEPT takes "ann" and
+    "Ann" for one person even where another collation is written. Of one with enums, a view with text.
     """
-    path = (database, "main", name)
+    path, computed = (database, "main", name), computed_columns(connection, database, name)
     found = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)", path
     ).fetchall()
     rows = connection.sql(f"FROM {'.'.join(map(quoted, path))}")
+    if computed:
+        rows = rows.project(", ".join(quoted(column) for column in rows.columns if column not in computed))
     if any("collate" in sql.lower() for (sql,) in found):
-        plain = in_utf8(rows)
+        rows = in_utf8(rows)
     elif any(_is_enum(str(kind)) for kind in rows.types):
-        plain = _without_enums(rows)
-    else:
+        rows = _without_enums(rows)
+    elif not computed:
         return described(connection, *path)
     view = f"{name} by its bytes"
-    sql = plain.sql_query()
+    sql = rows.sql_query()
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(view)} AS {sql}")  # the file is not written
     return described(connection, view)
 
@@ -121,12 +123,12 @@ def needs_trust(question: Question, engine: str) -> None:
         )
 
 
-def needs_trust_for_view(question: Question, name: str) -> None:
+def needs_trust_for_view(question: Question, name: str, kind: str = "view") -> None:
     """Refuses a view, which is a query of its own, unless it is trusted."""
     if not question.trust_sql:
         raise ParameterError(
-            f"{name} is a view, which is a query of its own that is not proven; name its tables in a query, "
-            f"--sql (sql=), {TRUST}"
+            f"{name} is a {kind}, which is a query of its own that is not proven; name its tables in a "
+            f"query, --sql (sql=), {TRUST}"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import InputError, ParameterError, shown, told_instead
+from dpdistinct.errors import STOPPED, InputError, ParameterError, shown, told_instead
 
 
 class ArrowStream(Protocol):
@@ -51,7 +51,9 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
         capsule = stream.__arrow_c_stream__()
     except InputError as error:
         failure: BaseException = error
-    except Exception as error:
+    except STOPPED:
+        raise
+    except BaseException as error:
         failure = told_instead(error, _core.FAILED)
     else:
         try:
