@@ -64,6 +64,6 @@ def test_six_commands_lead_to_the_chart_and_one_of_them_is_paid(
     verdicts = run(compare, monkeypatch, capsys)
     assert ledger.show()[0].spent.epsilon == 1
     for land in sales.SHARES:
-        rose = f"{land} 2025-06 to {land} 2025-07: rose by at least" in verdicts
+        rose = f"{land}, 2025-06 to 2025-07: rose by at least" in verdicts
         assert rose == (land != "Schweiz")
     assert json.loads(Path("answer.json").read_text())["epsilon"] == 1
