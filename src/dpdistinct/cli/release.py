@@ -36,12 +36,12 @@ PlanFile = Annotated[
         show_default=False,
     ),
 ]
-PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
-MEANS = ("memory_limit", "temp_directory", "threads", "engine")
 TOGETHER = (".json", ".html", ".md")  # files of all answers; of other kinds each answer has one of its own
 
 
-@options.command(program, Payment, Machine, only=(*PAYING, *MEANS), examples=EXAMPLES)
+@options.command(
+    program, Payment, Machine, only=(*options.PAYING, *options.MEANS, "engine"), examples=EXAMPLES
+)
 def release_command(
     plan: PlanFile,
     given: dict[str, Any],
