@@ -35,6 +35,8 @@ FORMULA = re.compile(
     r'<div class="(?:language-text )?highlight"><pre><span></span><code>(.*?)\n?</code></pre></div>',
     re.DOTALL,
 )
+# A line that a terminal printed, with columns or an indent: a row of a table, or a command to copy.
+ROW = re.compile(r'<span class="go">((?: {2}|[^\n]*?\S {2,})[^\n]*?)</span>$', re.MULTILINE)
 KEPT = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<[^>]*>)", re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--\w[\w-]*(?![^<]*>)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
@@ -61,31 +63,37 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """An option is never broken at its hyphens, neither in a table nor in a command; proofs have formulas."""
-    if page.file.src_uri.startswith("proofs/"):
-        html = typeset(html)
+    """An option is never broken at its hyphens, nor a row that was printed; proofs have formulas."""
+    html = typeset(html, formulas=page.file.src_uri.startswith("proofs/"))
+    html = ROW.sub(r'<span class="go row">\1</span>', html)
     return CODE.sub(lambda code: OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
 
 
-def typeset(html: str) -> str:
-    """Formulas of plain text with raised and lowered parts: e^(-x), w_i. Code and tags stay as they are.
+def typeset(html: str, *, formulas: bool = True) -> str:
+    """Plain text with raised and lowered parts: e^(-x), w_i. Code and tags stay as they are.
 
-    >>> typeset("<p>a^(k+1) &lt; w_i, but <code>a_b</code></p>")
-    '<p>a<sup>k+1</sup> &lt; w<sub>i</sub>, but <code>a_b</code></p>'
+    formulas: a page of proofs, with lowered parts and with blocks that are formulas.
+
+    >>> typeset("<p>a^(k+1) &lt; c_{l'_i}, but <code>a_b</code></p>")
+    "<p>a<sup>k+1</sup> &lt; c<sub>l'<sub>i</sub></sub>, but <code>a_b</code></p>"
     """
-    html = FORMULA.sub(r'<div class="formula">\1</div>', html)
+    if formulas:
+        html = FORMULA.sub(r'<div class="formula">\1</div>', html)
     parts = KEPT.split(html)
-    return "".join(part if i % 2 else _raised(part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _raised(part, formulas) for i, part in enumerate(parts))
 
 
-def _raised(text: str) -> str:
-    """Lowered parts first: they stand in raised ones, too."""
-    text = re.sub(
-        r"(?<!\w)([A-Za-zα-ωΣΠ])_(?:\{([^{}]*)\}|\(([^()]*)\)|(\w{1,3})(?!\w))", r"\1<sub>\2\3\4</sub>", text
-    )
-    raised = r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|(\|[^|]*\||[−-]?\w+))"
-    once = re.sub(raised, r"<sup>\1\2\3</sup>", text)
-    return re.sub(raised, r"<sup>\1\2\3</sup>", once)  # a raised part may have one of its own
+LOWERED = re.compile(r"(?<!\w)([A-Za-zα-ωΣΠ]['’]*)_(?:\{([^{}]*)\}|\(([^()]*)\)|(\w{1,3})(?!\w))")
+RAISED = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|(\|[^|]*\||[−-]?\w+(?:\.\d+)?))")
+
+
+def _raised(text: str, lowered: bool) -> str:
+    """Lowered parts first: they stand in raised ones, too. Each may have one of its own."""
+    for _ in range(2 * lowered):
+        text = LOWERED.sub(r"\1<sub>\2\3\4</sub>", text)
+    for _ in range(2):
+        text = RAISED.sub(r"<sup>\1\2\3</sup>", text)
+    return text
 
 
 def translated(text: str, here: str, files: Files) -> str:

@@ -22,6 +22,7 @@ from dpdistinct.question.parameters import check_parameters
 MONTHS = range(1, 13)
 RUNS = 100
 EPSILON = "0.1"  # of each month
+TEAL = "#0b6e4f"  # of all pictures
 
 
 def month(number: int) -> Contributions:
@@ -67,11 +68,10 @@ def main() -> None:
         runs.sort(key=lambda run: run[0].bound or 0)
         one = runs.pop(RUNS // 2)  # neither a lucky year nor an unlucky one
         lower = [answer.lower_bound for answer in one]
-        axis.plot(MONTHS, [table.elements for table in tables], color="black", label="truth (private)")
+        axis.plot(MONTHS, [table.elements for table in tables], color="#1c2321")
         for run in runs[:: RUNS // 20]:
             axis.plot(MONTHS, [answer.lower_bound for answer in run], color="0.85", linewidth=0.7, zorder=0)
-        axis.plot([], [], color="0.85", label="20 other years")
-        axis.plot(MONTHS, lower, "o-", color="#4477aa", label="published, with the bound used")
+        axis.plot(MONTHS, lower, "o-", color=TEAL)
         for number, answer in zip(MONTHS, one, strict=True):
             axis.annotate(
                 str(answer.bound),
@@ -80,16 +80,17 @@ def main() -> None:
                 textcoords="offset points",
                 ha="center",
                 fontsize=12,
-                color="#4477aa",
+                color=TEAL,
             )
-        axis.set_title(title, fontsize=15)
+        axis.set_title(title, fontsize=15, loc="left")
         axis.tick_params(labelsize=13)
         axis.set_xticks(list(MONTHS))
         axis.set_ylim(bottom=0)
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes[1].set_xlabel("month", fontsize=14)
     figure.supylabel("distinct sites", fontsize=14)
-    axes[0].legend(loc="lower right", fontsize=12, frameon=False)
+    words = "Black: the truth (private). Teal: published, with its bound. Grey: 20 other years."
+    figure.suptitle(words, fontsize=12, color="#55605c")
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=120)
 
 

@@ -158,7 +158,7 @@ def group_heads(group_by: Sequence[str], every: Sequence[str | None]) -> list[st
     ['country', 'month of day']
     """
     pairs = zip(group_by, every, strict=True)
-    return [f"{period} of {name}" if period else name for name, period in pairs]
+    return [f"{period} of {name}" if period and period != name else name for name, period in pairs]
 
 
 def group_name(group: Any) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import sales
+import made_up
 from dpdistinct import Ledger
 from dpdistinct.cli import main as cli
 from samplers import Quiet
@@ -39,7 +39,7 @@ def test_six_commands_lead_to_the_chart_and_one_of_them_is_paid(
 ) -> None:
     monkeypatch.setattr("dpdistinct.answers.drawing.OpenDPSampler", Quiet)  # no test fails by chance
     monkeypatch.chdir(tmp_path)
-    sales.write_sales(tmp_path / "sales.csv", 60_000)
+    made_up.write_sales(tmp_path / "sales.csv", 60_000)
     typed = commands()
     assert len(typed) <= 6
     look, look_again, create, dry, ask, compare = typed
@@ -63,7 +63,7 @@ def test_six_commands_lead_to_the_chart_and_one_of_them_is_paid(
     assert (rows[0], len(rows)) == ("Datum,Deutschland,Österreich,Schweiz", 13)
     verdicts = run(compare, monkeypatch, capsys)
     assert ledger.show()[0].spent.epsilon == 1
-    for land in sales.SHARES:
-        rose = f"{land} 2025-06 to {land} 2025-07: rose by at least" in verdicts
+    for land in made_up.SHARES:
+        rose = f"{land}, 2025-06 to 2025-07: rose by at least" in verdicts
         assert rose == (land != "Schweiz")
     assert json.loads(Path("answer.json").read_text())["epsilon"] == 1

@@ -12,12 +12,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import polars as pl
 import pytest
 
 import dpdistinct
 from dpdistinct.cli import main as cli
-from sales import write_sales
+from made_up import write_sales, write_visits
 from samplers import Quiet
 
 ROOT = Path(__file__).parents[2]
@@ -43,16 +42,7 @@ def name_of(path: Path) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the examples run: a table of who visited which page, from which country, on which day."""
-    rows = pl.DataFrame(
-        {
-            "user_id": [f"user{i % 300}" for i in range(3000)],
-            "url": [f"https://{i % 40}.example/{i % 1300}" for i in range(3000)],
-            "country": [("DE", "FR", "US")[i % 3] for i in range(3000)],
-            "day": [f"2024-{i // 300 % 3 + 1:02}-{i % 28 + 1:02}" for i in range(3000)],
-        }
-    )
-    rows.write_csv(tmp_path / "visits.csv")
-    rows.write_parquet(tmp_path / "visits.parquet")
+    write_visits(tmp_path / "visits.csv")
     write_sales(tmp_path / "sales.csv", 3_000)
     monkeypatch.chdir(tmp_path)
     return tmp_path

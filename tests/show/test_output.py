@@ -87,7 +87,7 @@ def test_markdown_is_a_table_in_which_a_label_is_no_markup() -> None:
     assert lines[2:4] == ["| country | at least | noisy count |", "| --- | ---: | ---: |"]
     for mark in (r"a\|b", r"\<script\>", r"\[x\](y)", r"\_x\_"):
         assert any(line.startswith(f"| {mark}") for line in lines), mark
-    assert "At least" in lines[-1]
+    assert any(line.startswith("At least") for line in lines)
 
 
 @pytest.mark.parametrize("kind", ["exploration", "explored groups"])

@@ -156,7 +156,11 @@ def test_a_query_shows_its_groups_in_its_order() -> None:
 def test_a_series_says_its_limit_and_has_dates() -> None:
     picture = dpdistinct.plot_series(dict.fromkeys(MONTHS[:3], COUNT))
     assert "Limit for each person: 10" in " ".join(text.get_text() for text in picture.texts)
-    assert [label.get_text() for label in picture.axes[0].get_xticklabels()] == ["Jan\n2024", "Feb", "Mar"]
+    assert [label.get_text() for label in picture.axes[0].get_xticklabels()] == [
+        "Jan\n2024",
+        "Feb\n",
+        "Mar\n",
+    ]
     other = Release(**(vars(COUNT) | {"bound": 12}))
     picture = dpdistinct.plot_series({"first wave": COUNT, "second wave": other})
     assert "They differ" in " ".join(text.get_text() for text in picture.texts)

@@ -65,7 +65,7 @@ class Change:
 
     def sentence(self) -> str:
         """The same, with what was compared."""
-        name = "" if self.before is None else f"{group_name(self.before)} to {group_name(self.after)}: "
+        name = "" if self.before is None else f"{_from_to(self.before, self.after)}: "
         kept = f"{self.bound:,} element{'' if self.bound == 1 else 's'}"
         text = f"{name}{self}. "
         return f"{text[0].upper()}{text[1:]}It compares what a limit of {kept} for each person keeps."
@@ -73,6 +73,20 @@ class Change:
     def to_dict(self) -> dict[str, Any]:
         """All fields, and the verdict in a word and in words."""
         return dict(vars(self)) | {"verdict": self.verdict, "sentence": self.sentence()}
+
+
+def _from_to(before: Any, after: Any) -> str:
+    """Two groups; what they have in common is said once.
+
+    >>> _from_to(("DE", "2024-01"), ("DE", "2024-02"))
+    'DE, 2024-01 to 2024-02'
+    """
+    if not isinstance(before, tuple):
+        return f"{group_name(before)} to {group_name(after)}"
+    pairs = list(zip(before, after, strict=True))
+    common = group_name(tuple(one for one, other in pairs if one == other))
+    steps = ", ".join(f"{group_name(one)} to {group_name(other)}" for one, other in pairs if one != other)
+    return f"{common}, {steps}"
 
 
 def compare(before: Release, after: Release, *, beta: Number | None = None) -> Change:

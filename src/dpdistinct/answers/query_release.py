@@ -100,7 +100,9 @@ def _about(release: Release | GroupedRelease) -> str:
         if release.total_lower_bound is None:
             from dpdistinct.show.group_answers import about_shown
 
-            words = about_shown(release) if release.rows else "No group is large enough to be shown."
+            words = (
+                " ".join(about_shown(release)) if release.rows else "No group is large enough to be shown."
+            )
             return f"at least ({cost}). {words}"
         return f"at least, all groups together with {sure} confidence ({cost})."
     if release.upper_bound is not None:

@@ -45,6 +45,7 @@ from dpdistinct.question.group_lists import Every, GroupList
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import ENCODINGS, Format
 from dpdistinct.show.answers import words_of
+from dpdistinct.show.bill import read_in_words
 from dpdistinct.wording import confidence, epsilon_warning, group_name, minute, odds, size, surest
 
 EPSILONS = (
@@ -129,7 +130,10 @@ def data_screen(
     else:
         fields = _layout_fields(asked)
     if schema is not None:
-        parts += [_columns(schema), h("p", "Read as: ", _read(schema.read), _dates(asked), class_="soft")]
+        parts += [
+            _columns(schema),
+            h("p", "Read as: ", read_in_words(schema.read), _dates(asked), class_="soft"),
+        ]
     change = form("data", asked, OF_DATA_BUT_FILE, *fields, button="Read it so")
     if ready and not (tables and not asked.one("table")):
         parts.append(h("p", h("a", "Next: the question", href=asked.link("question"), class_="main")))
@@ -189,11 +193,6 @@ def _columns(schema: Schema) -> Html | None:
         for name, kind in schema.columns.items()
     ]
     return h("section", h("h2", f"{len(items)} columns"), h("ul", items, class_="columns"))
-
-
-def _read(read: dict[str, str]) -> str:
-    shown = {name: value if value.isalnum() else repr(value) for name, value in read.items()}
-    return ", ".join(f"{name} {value}" for name, value in shown.items() if name != "files")
 
 
 def _dates(asked: Asked) -> str:

@@ -23,14 +23,13 @@ EXAMPLES = (
     "check ratings.dat --person 1 --element 2",
 )
 OF_QUESTION = ("person", "element", "group_by", "groups", "every", "sql", "trust_sql", "table")
-OF_MACHINE = ("memory_limit", "temp_directory", "threads")
 OPTIONAL = {"person": (), "element": (), "encoding": None}
 
 
 @options.command(
     program,
     *(Question, Reading, Machine),
-    only=(*OF_QUESTION, *options_of(Reading), *OF_MACHINE),
+    only=(*OF_QUESTION, *options_of(Reading), *options.MEANS),
     defaults=OPTIONAL,
     examples=EXAMPLES,
 )

@@ -79,4 +79,4 @@ def _read(path: Path) -> dict[str, Any]:
         raise FileError(f"there is no answer in {path}: the file cannot be read") from None
     except (ValueError, AttributeError):
         pass
-    raise InputError(f"{path} is no answer; save one with: dpdistinct count ... --json > {path}")
+    raise InputError(f"{path} is no answer; save one with: dpdistinct count ... --json > answer.json")

@@ -11,15 +11,13 @@ import typer
 
 from dpdistinct.cli import options
 from dpdistinct.cli.asked import question_of
-from dpdistinct.cli.price import print_json, say_price
+from dpdistinct.cli.price import print_json, say_price, say_texts, texts_of
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.question.reading import Reading
-from dpdistinct.show.answers import lines_of
 from dpdistinct.show.bill import bill
-from dpdistinct.show.terminal import NUMBER, say, terminal_width
-from dpdistinct.stopping import heed
+from dpdistinct.show.terminal import say
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
@@ -115,11 +113,5 @@ def _print(answered: Answered, payment: Payment, pivot: str | None, as_json: boo
         fields |= {"warning": warning} if warning else {}
         print_json(fields, answered, payment)
         return
-    table = f"{_wide(release, pivot).table(terminal_width())}\n" if release.kind == "grouped" else None
-    lines = [_wide(release, pivot).sentence()] if release.kind == "grouped" else lines_of(release)
-    heed()  # after a signal nothing is published
-    if table is not None:
-        typer.echo(table)
-    for i, line in enumerate(lines):
-        say(line, colour=NUMBER if i == 0 and table is None else None)
+    say_texts(texts_of(release, None if pivot is None else release.pivot(pivot)))
     say_price(release.epsilon, answered, payment)

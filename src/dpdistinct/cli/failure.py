@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NoReturn
 
 from dpdistinct.errors import ColumnError, DpdistinctError, FileError, InputError, ParameterError
 from dpdistinct.show.terminal import say
 from dpdistinct.stopping import heed
+
+if TYPE_CHECKING:
+    from dpdistinct.question.option import Option
 
 FAILED, USAGE, INPUT, BUDGET = 1, 2, 3, 4
 INSIDE = "something went wrong inside; nothing was published"
@@ -34,14 +38,23 @@ def message_of(error: DpdistinctError) -> str:
 
     >>> message_of(ParameterError("group_by must not name a column twice"))
     '--group-by must not name a column twice'
+    >>> message_of(ParameterError("epsilon must be positive"))
+    '--epsilon must be positive'
     """
+    text = str(error).replace("; try encoding ", "; try --encoding ")
     if isinstance(error, FileError | ColumnError):
-        return str(error)
+        return text
     from dpdistinct.question.declared import DECLARED
 
-    names = "|".join(name for name in DECLARED if "_" in name)  # words of English read well as they are
-    spelt_as_in_python = re.compile(rf"""(?<![\w'"])({names})(?![\w'"=])""")
-    return spelt_as_in_python.sub(lambda found: f"--{found[1].replace('_', '-')}", str(error))
+    # Elsewhere in a message a word of English reads well as it is.
+    names = "|".join(name for name in DECLARED if "_" in name)
+    spelt_as_in_python = rf"""(?<![\w'"])({names})(?![\w'"=])|^({"|".join(DECLARED)})(?= must )"""
+    return re.sub(spelt_as_in_python, lambda found: _typed(DECLARED, found[0]), text)
+
+
+def _typed(declared: Mapping[str, Option], name: str) -> str:
+    """An option as it is typed."""
+    return (declared[name].flag or f"--{name.replace('_', '-')}").partition("/")[0]
 
 
 KINDS = {FAILED: "failure", USAGE: "usage", INPUT: "input", BUDGET: "budget"}

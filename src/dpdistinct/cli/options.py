@@ -47,6 +47,10 @@ DryRun = Annotated[
 ]
 
 
+PAYING = ("ledger", "dataset", "request_id", "data_name", "who")  # where several answers are one debit
+MEANS = ("memory_limit", "temp_directory", "threads")
+
+
 def new_program(help: str | None = None) -> typer.Typer:
     """For the commands of one module."""
     return typer.Typer(help=help, add_completion=False, rich_markup_mode=None)

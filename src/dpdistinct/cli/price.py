@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,8 @@ import typer
 import dpdistinct
 from dpdistinct.cli.settings import SETTINGS_FILE, decided
 from dpdistinct.question.payment import Payment
-from dpdistinct.show.terminal import WARNING, say
+from dpdistinct.show.answers import lines_of
+from dpdistinct.show.terminal import NUMBER, WARNING, say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning, minute
 
@@ -31,6 +33,30 @@ def print_json(fields: dict[str, Any], answered: Any, payment: Payment) -> None:
     text = json.dumps(fields)
     heed()  # after a signal nothing is published
     typer.echo(text)
+
+
+def texts_of(release: Any, wide: Any = None) -> list[tuple[str, str | None]]:
+    """An answer as a terminal shows it, each text with its colour: number or table, then one idea a line.
+
+    wide: what --pivot made of it.
+    """
+    if release.kind != "grouped":
+        number, *lines = lines_of(release)
+        return [(number, NUMBER), *((line, None) for line in lines)]
+    from dpdistinct.show import group_answers  # only here: it needs Rich
+
+    lines = group_answers.lines_of(release, cells=wide is not None)
+    return [(f"{(wide or release).table(terminal_width())}\n", None), *((line, None) for line in lines)]
+
+
+def say_texts(texts: Sequence[tuple[str, str | None]]) -> None:
+    """All of them, or after a signal none. A table fits the terminal already: its lines are not wrapped."""
+    heed()
+    for text, colour in texts:
+        if "\n" in text:
+            typer.echo(text)
+        else:
+            say(text, colour=colour)
 
 
 def say_price(epsilon: float, answered: Any, payment: Payment) -> None:

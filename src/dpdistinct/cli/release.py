@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpdistinct.cli import options
-from dpdistinct.cli.price import print_json, say_price
+from dpdistinct.cli.price import print_json, say_price, say_texts, texts_of
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
-from dpdistinct.show.answers import lines_of
 from dpdistinct.show.bill import bill_of_all
-from dpdistinct.show.terminal import NUMBER, say, terminal_width
-from dpdistinct.stopping import heed
+from dpdistinct.show.terminal import say
 from dpdistinct.wording import epsilon_warning
 
 if TYPE_CHECKING:
@@ -38,12 +36,12 @@ PlanFile = Annotated[
         show_default=False,
     ),
 ]
-PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
-MEANS = ("memory_limit", "temp_directory", "threads", "engine")
 TOGETHER = (".json", ".html", ".md")  # files of all answers; of other kinds each answer has one of its own
 
 
-@options.command(program, Payment, Machine, only=(*PAYING, *MEANS), examples=EXAMPLES)
+@options.command(
+    program, Payment, Machine, only=(*options.PAYING, *options.MEANS, "engine"), examples=EXAMPLES
+)
 def release_command(
     plan: PlanFile,
     given: dict[str, Any],
@@ -102,13 +100,7 @@ def _print(answered: AnsweredAll, payment: Payment, as_json: bool) -> None:
     shown: list[tuple[str, str | None]] = []
     for name, one in releases.answers.items():
         shown.append((name, None))
-        if one.kind == "grouped":
-            shown += [(f"{one.table(terminal_width())}\n", None), (f"{one.sentence()}\n", None)]  # type: ignore[union-attr]
-        else:
-            number, *lines = lines_of(one)  # type: ignore[arg-type]
-            shown += [(number, NUMBER), ("\n".join(lines) + "\n", None)]
-    heed()  # after a signal nothing is published
-    for text, colour in shown:
-        say(text, colour=colour)
+        shown += [*texts_of(one), ("", None)]
+    say_texts(shown)
     say(releases.promise())
     say_price(releases.epsilon, answered, payment)

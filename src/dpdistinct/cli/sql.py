@@ -57,11 +57,11 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Explain = Annotated[
     bool, typer.Option("--explain", help="What would be read, the proof and the cost; nothing is spent.")
 ]
-PAYING = ("ledger", "dataset", "request_id", "data_name", "who")
-MEANS = ("memory_limit", "temp_directory", "threads")
 
 
-@options.command(program, Question, Payment, Machine, only=("beta", *PAYING, *MEANS), examples=EXAMPLES)
+@options.command(
+    program, Question, Payment, Machine, only=("beta", *options.PAYING, *options.MEANS), examples=EXAMPLES
+)
 def sql_command(
     given: dict[str, Any],
     query: Query = None,

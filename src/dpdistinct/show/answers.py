@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpdistinct.show.output import Told
+from dpdistinct.show.output import Told, paragraphs
 from dpdistinct.wording import TRUSTED, confidence, odds, plain
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ def lines_of(release: Release) -> list[str]:
 
 
 def html_of(release: Release) -> str:
-    """For a notebook."""
-    words = words_of(release)
-    rest = "".join(f"<p>{html.escape(part)}</p>" for part in (words.behind, words.price) if part)
-    return f"<p><strong>{html.escape(words.sentence)}</strong></p>{rest}"
+    """For a notebook or a page: the number, large, then one idea a line."""
+    number, *rest = lines_of(release)
+    return f'<p style="margin:0;font-size:2.6em;font-weight:bold">{html.escape(number)}</p>{paragraphs(rest)}'

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from dpdistinct.wording import several
+
 if TYPE_CHECKING:
     from dpdistinct.asking import Foreseen
     from dpdistinct.cost import Cost
@@ -29,9 +31,22 @@ def bill_of_all(foreseen: Mapping[str, Foreseen], cost: Cost, dataset: str | Non
 
 
 def _data(foreseen: Foreseen) -> str:
-    how = ", ".join(f"{name} {value!r}" if not value.isalnum() else f"{name} {value}"
-                    for name, value in foreseen.read.items())  # fmt: skip
-    return f"data: {how}"
+    return f"data: {read_in_words(foreseen.read)}"
+
+
+def read_in_words(read: Mapping[str, str]) -> str:
+    """How data would be read, in one line.
+
+    >>> read_in_words({"kind": "csv", "files": "2", "encoding": "utf-8", "delimiter": ";", "header": "yes"})
+    "2 csv files, encoding utf-8, delimiter ';', header yes"
+    """
+    what = several(int(read["files"]), f"{read['kind']} file") if "files" in read else read["kind"]
+    how = [
+        f"{name} {value if name == 'encoding' or value.isalnum() else repr(value)}"
+        for name, value in read.items()
+        if name not in ("kind", "files")
+    ]
+    return ", ".join([what, *how])
 
 
 def _count(foreseen: Foreseen) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from decimal import ROUND_UP
 from fractions import Fraction
@@ -13,7 +12,7 @@ from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.groups import UNKNOWN_BITS
 from dpdistinct.mechanisms.by_group import choice_share, margin_of_group
 from dpdistinct.mechanisms.margins import least_epsilon, shown_margin
-from dpdistinct.show.output import Rows, Told
+from dpdistinct.show.output import Rows, Told, paragraphs, table_html
 from dpdistinct.show.tables import GAP, new_table, text_of, width_of
 from dpdistinct.wording import LARGE_EPSILON, TRUSTED, confidence, group_name, odds, plain, printable
 
@@ -60,28 +59,36 @@ def range_of_noise(release: GroupedRelease, row: GroupRow) -> tuple[float, float
     return max(0, row.estimate - margin), row.estimate + margin
 
 
-def sentence_of(release: GroupedRelease, *, changes: bool = True) -> str:
-    """What was published, in words. changes: those of periods are shown, too."""
+def sentence_of(release: GroupedRelease) -> str:
+    """All of it in one line."""
+    return " ".join(lines_of(release))
+
+
+def lines_of(release: GroupedRelease, *, cells: bool = False) -> list[str]:
+    """What was published, one idea a line. cells: the lower bounds alone are shown, as cells of a table."""
     by, sure = ", ".join(release.heads), f"{confidence(release.beta)} confidence"
     epsilon = plain(release.epsilon)
     if not release.rows:
         parts = [f"No group of {by} is large enough to be shown at epsilon = {epsilon}."]
     elif release.total_lower_bound is None:
-        parts = [f"{_count(release)} of {by}. {about_shown(release)}"]
+        parts = [f"{_count(release)} of {by}.", *about_shown(release)]
     else:
         pairs = f"distinct pairs of {by} and {release.element or 'element'}"
-        parts = [
-            f"At least {release.total_lower_bound:,} {pairs} in {_count(release)}. This and all numbers "
-            f'under "at least" together have {sure}.'
+        all_of_them = "all cells, each a lower bound," if cells else 'all numbers under "at least"'
+        parts = (
+            [
+                f"At least {release.total_lower_bound:,} {pairs} in {_count(release)}.",
+                f"This and {all_of_them} together have {sure}.",
+            ]
             if release.total_lower_bound
-            else f"Too little data for a total of {pairs} at epsilon = {epsilon}."
-        ]
-    parts += [_about_noisy_counts(release)] if release.rows else []
-    if changes and _changed(release):
+            else [f"Too little data for a total of {pairs} at epsilon = {epsilon}."]
+        )
+    parts += [_about_limit(release, cells)] if release.rows else []
+    if not cells and _changed(release):
         parts.append(f"The changes are of what that limit keeps, and together have {sure}, too.")
     known = release.total_lower_bound is not None
     parts += [_about_small(release)] if known and release.too_small else []
-    return " ".join([*parts, _promise(release), *([TRUSTED] if release.trust_sql else [])])
+    return [*parts, _promise(release), *([TRUSTED] if release.trust_sql else [])]
 
 
 def margin_together(release: GroupedRelease, most_groups: int | None = None) -> int:
@@ -98,19 +105,22 @@ def margin_together(release: GroupedRelease, most_groups: int | None = None) -> 
     return shown_margin(release.rows[0].bound, release.epsilon, release.beta, counted, most_groups)
 
 
-def about_shown(release: GroupedRelease) -> str:
-    """Of unknown groups: what "at least" means for those that are shown."""
-    return (
+def about_shown(release: GroupedRelease) -> list[str]:
+    """Of unknown groups: what "at least" means for those that are shown, one idea a line."""
+    return [
         'Each group of the table is shown with too large a number under "at least" with probability at '
-        f"most {plain(release.beta)}; but those shown are selected, so many may be. All shown have at least "
-        f"their noisy count minus {margin_together(release):,}, with {confidence(release.beta)} confidence."
-    )
+        f"most {plain(release.beta)}; but those shown are selected, so many may be.",
+        f"All shown have at least their noisy count minus {margin_together(release):,}, with "
+        f"{confidence(release.beta)} confidence.",
+    ]
 
 
-def _about_noisy_counts(release: GroupedRelease) -> str:
+def _about_limit(release: GroupedRelease, cells: bool) -> str:
     least, most = min(row.bound for row in release.rows), max(row.bound for row in release.rows)
     limit = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     pairs = "pair" if most == 1 else "pairs"
+    if cells:
+        return f"Counted are at most {limit} {pairs} for each person; the truth may be far higher."
     if release.aim == "estimate":
         return (
             "The noisy counts are estimates, without a promise; they count at most "
@@ -177,7 +187,7 @@ def title_of(release: GroupedRelease) -> str:
 
 def told_of(release: GroupedRelease) -> Told:
     """For a page of Markdown."""
-    return Told(title_of(release), (_all_rows(release), sentence_of(release)))
+    return Told(title_of(release), (_all_rows(release), *lines_of(release)))
 
 
 def _all_rows(release: GroupedRelease) -> Rows:
@@ -226,16 +236,14 @@ def _bar(release: GroupedRelease, row: GroupRow, longest: int) -> str:
 
 
 def html_of(release: GroupedRelease) -> str:
-    """A bar behind each row, as wide as there is room."""
-    most, table = _most(release), _all_rows(release)
-    lines = ['<table style="white-space:nowrap"><thead><tr>']
-    lines += [*(f"<th>{html.escape(head)}</th>" for head in [*table.heads, ""]), "</tr></thead><tbody>"]
-    for row, cells in zip(release.rows, table.rows, strict=True):
+    """A bar behind each row."""
+    most, bars = _most(release), []
+    for row in release.rows:
         width = 100 * row.lower_bound // most
         bar = f'<div style="width:{width}%;height:1em;background:var(--spent,#0b6e4f)"></div>'
-        shown = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
-        lines.append(f'<tr>{shown}<td style="width:200px">{bar}</td></tr>')
-    return "".join([*lines, "</tbody></table><p>", html.escape(sentence_of(release)), "</p>"])
+        bars.append(f'<td style="width:200px">{bar}</td>')
+    table = table_html(_all_rows(release), ["<th></th>", *bars])
+    return f'<div style="white-space:nowrap">{table}</div>{paragraphs(lines_of(release))}'
 
 
 def _at_least(row: GroupRow) -> str:

@@ -47,7 +47,8 @@ def html_of(guide: Guide) -> str:
         lines = html.escape("\n".join(map(over_lines, guide.subscription_commands)))
         to_subscribe = f"{_paragraphs(subscription(guide.subscription))}<pre>{lines}</pre>"
     return (
-        f"{_paragraphs(*before)}<table><tr>{titles}</tr>{''.join(map(_html_row, guide.examples))}</table>"
+        f'{_paragraphs(*before)}<table style="white-space:nowrap"><tr>{titles}</tr>'
+        f"{''.join(map(_html_row, guide.examples))}</table>"
         f"{_paragraphs(caution(guide), COPY)}<pre>{commands}</pre>{_paragraphs(*after)}"
         f"{to_subscribe}"
     )

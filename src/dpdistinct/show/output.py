@@ -254,13 +254,23 @@ def html_of(told: Told) -> str:
 def _html(part: str | Rows) -> str:
     if part == NOT_PRIVATE:
         return f'<p class="danger"><strong>{part}</strong></p>'
-    if isinstance(part, str):
-        return "".join(f"<p>{html.escape(line)}</p>" for line in part.strip().split("\n"))
+    return paragraphs(part.strip().split("\n")) if isinstance(part, str) else table_html(part)
+
+
+def paragraphs(lines: Sequence[str]) -> str:
+    """Each line as one; what stands between backticks is code."""
+    marked = (re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(line)) for line in lines)
+    return "".join(f"<p>{line}</p>" for line in marked)
+
+
+def table_html(rows: Rows, more: Sequence[str] = ()) -> str:
+    """The table; more: the last cell of each row, that of the heads first."""
     lines = []
-    for tag, row in (("th", part.heads), *(("td", row) for row in part.rows)):
-        words = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row[: part.words])
-        numbers = "".join(f'<{tag} class="n">{html.escape(cell)}</{tag}>' for cell in row[part.words :])
-        lines.append(f"<tr>{words}{numbers}</tr>")
+    for i, row in enumerate([rows.heads, *rows.rows]):
+        tag = "td" if i else "th"
+        words = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row[: rows.words])
+        numbers = "".join(f'<{tag} class="n">{html.escape(cell)}</{tag}>' for cell in row[rows.words :])
+        lines.append(f"<tr>{words}{numbers}{more[i] if more else ''}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpdistinct.errors import ParameterError, short
-from dpdistinct.show.group_answers import sentence_of, title_of
+from dpdistinct.show.group_answers import lines_of, title_of
 from dpdistinct.show.output import Rows, Shown, Told
 from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.wording import group_heads, printable
@@ -16,8 +16,6 @@ from dpdistinct.wording import group_heads, printable
 if TYPE_CHECKING:
     from dpdistinct.answers.release import GroupedRelease
     from dpdistinct.show.plots import Picture
-
-CELLS = 'The cells are the numbers "at least".'
 
 
 def pivot_places(text: str, group_by: Sequence[str], every: Sequence[str | None]) -> tuple[int, int]:
@@ -75,10 +73,10 @@ class Pivot(Shown):
 
     def sentence(self) -> str:
         """What was published, in words."""
-        return f"{CELLS} {sentence_of(self.release, changes=False)}"
+        return " ".join(lines_of(self.release, cells=True))
 
     def _told(self) -> Told:
-        return Told(title_of(self.release), (self._rows(), self.sentence()))
+        return Told(title_of(self.release), (self._rows(), *lines_of(self.release, cells=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """All fields of the release, by name."""

@@ -61,4 +61,4 @@ def _of_groups(plans: Plans) -> Told:
 
 
 def _epsilon(plans: Plans) -> str:
-    return f"epsilon {plain(plans.epsilon)}: {odds(plans.epsilon)}."
+    return f"With epsilon {plain(plans.epsilon)}, {odds(plans.epsilon)}."

@@ -108,7 +108,7 @@ def new_picture(title: str, about: str, source: str, *, height: float, warning: 
     whole = top + height + bottom
     picture = Picture(figsize=(WIDTH, whole), facecolor="white")
     engine: Any = "constrained"
-    picture.set_layout_engine(engine, rect=(0.01, bottom / whole, 0.97, height / whole))
+    picture.set_layout_engine(engine, rect=(0.02, bottom / whole, 0.96, height / whole))
     if warning:
         place: Any = {"transform": picture.transFigure, "facecolor": DANGER, "edgecolor": "none"}
         picture.add_artist(Rectangle((0, 1 - band / whole), 1, band / whole, **place))
@@ -181,8 +181,13 @@ def _largest(marks: Iterable[Mark]) -> float:
     return max((mark.end for mark in marks), default=0) or 1
 
 
-def _lying_bars(axes: Axes, marks: Sequence[Mark], *, names: bool = True, numbers: bool = True) -> None:
-    """Groups below each other, in their order."""
+def _lying_bars(
+    axes: Axes, marks: Sequence[Mark], *, most: float, room: float = 300, numbers: bool = True
+) -> None:
+    """Groups below each other, in their order.
+
+    most: where the longest bar of the picture ends, with its noise; room: in points, about as long as that.
+    """
     places = range(len(marks))
     axes.barh(places, [mark.bar for mark in marks], color=TEAL, height=0.72)
     for place, mark in zip(places, marks, strict=True):
@@ -192,21 +197,21 @@ def _lying_bars(axes: Axes, marks: Sequence[Mark], *, names: bool = True, number
     size = 5 if len(marks) <= MOST_NAMES else 2
     axes.plot([x for x, _ in dots], [y for _, y in dots], "o", color=INK, markersize=size)
     step = -(-len(marks) // MOST_NAMES)
-    axes.set_yticks(
-        places[::step], [mark.name for mark in marks[::step]] if names else [""] * len(places[::step])
-    )
+    axes.set_yticks(places[::step], [mark.name for mark in marks[::step]])
     axes.tick_params(axis="y", length=0, labelsize=10.5 if len(marks) <= 25 else 8.5)
     if numbers and len(marks) <= MOST_NUMBERS:
         for place, mark in zip(places, marks, strict=True):
-            colour = INK if mark.bar else SOFT
+            # Where it fits it stands in the bar, whose number it is; beside the dot it looks like the dot's.
+            inside = room * mark.bar / most > 7 * len(mark.number) + 12
             axes.annotate(
                 mark.number,
-                (mark.end, place),
-                xytext=(6, 0),
+                (mark.bar if inside else mark.end, place),
+                xytext=(-6 if inside else 6, 0),
                 textcoords="offset points",
+                ha="right" if inside else "left",
                 va="center",
                 size=10,
-                color=colour,
+                color="white" if inside else INK if mark.bar else SOFT,
             )
     axes.set_ylim(len(marks) - 0.4, -0.6)
     _numbers(axes, "x")
@@ -255,6 +260,7 @@ def _standing_bars(
 
 def _time(axes: Axes, periods: Sequence[tuple[int, str]], every: Every, most: int) -> None:
     """Names of periods on the x axis, as many as can be read, with the year where it changes."""
+    most = most * 2 // 3 if every == "day" else most  # their names are longer
     shown = periods[:: -(-len(periods) // most)]
     names, year = [], ""
     for day, label in shown:
@@ -265,7 +271,7 @@ def _time(axes: Axes, periods: Sequence[tuple[int, str]], every: Every, most: in
             "year": label,
         }.get(every, label.partition("-")[2])
         own = "" if every == "year" else label[:4]
-        names.append(f"{short}\n{own}" if own != year else short)
+        names.append(f"{short}\n{own if own != year else ''}")  # two lines each: all at one height
         year = own
     axes.set_xticks([day for day, _ in shown], names)
     axes.tick_params(axis="x", length=0)
@@ -293,7 +299,8 @@ def picture_of_groups(release: GroupedRelease, rows: Sequence[GroupRow] | None =
     labels = [str(row.group) for row in rows]
     period = every[0] if len(every) == 1 else None
     if period is not None and _are_periods(labels, period):
-        about = _about(release, marks, as_line=len(marks) > MOST_BARS)
+        few = len(marks) <= MOST_BARS
+        about = _about(release, marks, numbers=few, as_line=not few)
         picture = new_picture(title_of_groups(release), about, _source_of(release), height=3.4)
         axes = picture.subplots()
         _standing_bars(axes, marks, period, labels, most=12)
@@ -301,11 +308,10 @@ def picture_of_groups(release: GroupedRelease, rows: Sequence[GroupRow] | None =
         axes.set_ylabel(unit)
         return picture
     height = min(0.8 + 0.3 * len(marks), 11)
-    picture = new_picture(
-        title_of_groups(release), _about(release, marks), _source_of(release), height=height
-    )
+    about = _about(release, marks, numbers=len(marks) <= MOST_NUMBERS)
+    picture = new_picture(title_of_groups(release), about, _source_of(release), height=height)
     axes = picture.subplots()
-    _lying_bars(axes, marks)
+    _lying_bars(axes, marks, most=_largest(marks))
     axes.set_xlim(0, 1.18 * _largest(marks))
     axes.set_xlabel(unit)
     return picture
@@ -324,15 +330,15 @@ def _panels(release: GroupedRelease, rows: Sequence[GroupRow], every: Sequence[E
     over_time = period is not None and _are_periods(
         [label for _, found in drawn for label, _ in found], period
     )
-    across = 1 if len(drawn) == 1 else 2 if len(drawn) <= 4 or not over_time else 3
+    across = len(drawn) if len(drawn) < 3 else 2 if len(drawn) == 4 or not over_time else 3
     down = -(-len(drawn) // across)
     left_out = len(panels) - len(drawn)
     more = f" Only the first {len(drawn)} of {len(panels):,} panels are drawn." if left_out else ""
     longest = max(len(found) for found in marks.values())
-    each = 1.75 if over_time else min(0.75 + 0.26 * longest, 4)
+    each = (2.4 if down == 1 else 1.75) if over_time else min(0.75 + 0.26 * longest, 4)
     picture = new_picture(
         title_of_groups(release),
-        _about(release, every_mark, as_line=over_time and longest > MOST_BARS) + more,
+        _about(release, every_mark, numbers=not over_time, as_line=over_time and longest > MOST_BARS) + more,
         _source_of(release),
         height=0.35 + each * down,
     )
@@ -346,7 +352,7 @@ def _panels(release: GroupedRelease, rows: Sequence[GroupRow], every: Sequence[E
             _standing_bars(axes, marks[name], period, labels, most=12 // across, numbers=False)
             axes.set_ylim(0, 1.08 * most)
         else:
-            _lying_bars(axes, marks[name], numbers=across < 3)
+            _lying_bars(axes, marks[name], most=most, room=300 / across)
             axes.set_xlim(0, 1.3 * most)
             axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
             lowest = number >= len(drawn) - across
@@ -355,7 +361,8 @@ def _panels(release: GroupedRelease, rows: Sequence[GroupRow], every: Sequence[E
     for axes in list(grid.flat)[len(drawn) :]:
         axes.set_visible(False)
     if over_time:
-        picture.supylabel(_unit(release), size=10.5, color=SOFT)
+        _, low, _, high = picture.get_layout_engine().get()["rect"]  # type: ignore[union-attr]
+        picture.supylabel(_unit(release), y=low + high / 2, size=10.5, color=SOFT)
     return picture
 
 
@@ -374,8 +381,10 @@ def _mark(release: GroupedRelease, row: GroupRow, name: str) -> Mark:
     return Mark(_name(name), row.lower_bound, row.estimate, range_of_noise(release, row))
 
 
-def _about(release: GroupedRelease, marks: Sequence[Mark], *, as_line: bool = False) -> str:
-    """What the marks are. as_line: there are so many periods that they are one line."""
+def _about(
+    release: GroupedRelease, marks: Sequence[Mark], *, numbers: bool = False, as_line: bool = False
+) -> str:
+    """What the marks are. numbers: bars have them. as_line: so many periods are one line."""
     sure = f"with {confidence(release.beta)} confidence"
     least = f"at least so many, {sure}, all together."
     if release.total_lower_bound is None:  # unknown groups: which are shown depends on their noise
@@ -386,7 +395,7 @@ def _about(release: GroupedRelease, marks: Sequence[Mark], *, as_line: bool = Fa
     line = " Line: the range of the noise." if any(mark.ends for mark in marks) else ""
     bounds = sorted({row.bound for row in release.rows})
     limit = " to ".join(f"{bound:,}" for bound in dict.fromkeys([bounds[0], bounds[-1]]))
-    marks_of = f"Bar: {least} Dot: noisy count.{line}"
+    marks_of = f"{'Bar and number' if numbers else 'Bar'}: {least} Dot: noisy count.{line}"
     if as_line:
         band = " Grey: the range of the noise." if line else ""
         marks_of = f"Pale area: {least} Line: noisy count.{band}"
@@ -400,7 +409,8 @@ def _about(release: GroupedRelease, marks: Sequence[Mark], *, as_line: bool = Fa
 def picture_of_release(release: Release) -> Picture:
     """The number, large, and what it means; of people the interval, too."""
     words = words_of(release)
-    lines = [words.meaning, *([words.behind] if words.behind else [])]
+    meaning = words.meaning if release.lower_bound else f"{words.meaning.partition('. ')[0]}."
+    lines = [meaning, *([words.behind] if words.behind else [])]
     picture = _card(
         title_of(release), words.number, lines, _source_of(release), more=release.upper_bound is not None
     )
@@ -466,7 +476,9 @@ def picture_of_series(releases: Mapping[str, Release]) -> Picture:
             )
     line = " Line: between the bounds." if first.upper_bound is not None else ""
     dot = " Dot: noisy count." if any(mark.dot is not None for mark in marks) else ""
-    about = f"Bar: at least so many, each with {confidence(first.beta)} confidence.{dot}{line}{limit}"
+    about = (
+        f"Bar and number: at least so many, each with {confidence(first.beta)} confidence.{dot}{line}{limit}"
+    )
     epsilons = sorted({one.epsilon for one in answers})
     each = " to ".join(map(plain, epsilons if len(epsilons) == 1 else [epsilons[0], epsilons[-1]]))
     source = source_line(f"epsilon {each} each", f"{confidence(first.beta)} confidence each")
@@ -481,7 +493,7 @@ def picture_of_series(releases: Mapping[str, Release]) -> Picture:
     else:
         picture = new_picture(title_of(first), about, source, height=min(0.8 + 0.3 * len(marks), 11))
         axes = picture.subplots()
-        _lying_bars(axes, marks)
+        _lying_bars(axes, marks, most=_largest(marks))
         axes.set_xlim(0, 1.18 * _largest(marks))
         axes.set_xlabel(unit)
     return picture
@@ -558,7 +570,7 @@ def picture_of_exploration(found: Exploration) -> Picture:
         curve = found.curves[method]
         kept = [curve.at(int(bound)) for bound in bounds]
         above.plot(bounds, kept, style, color=colour, linewidth=2.2)
-        lines.append((kept[-1], method, colour))
+        lines.append((kept[-1], sum(kept), method, colour))
     above.axhline(found.elements, color=SOFT, linewidth=1, zorder=0)
     above.annotate(
         f"all {found.elements:,}",
@@ -569,7 +581,7 @@ def picture_of_exploration(found: Exploration) -> Picture:
     )
     # The curves nearly meet on the right: their names stand there, below each other where they must.
     last_place = 2.0
-    for kept_last, method, colour in sorted(lines, reverse=True):
+    for kept_last, _, method, colour in sorted(lines, reverse=True):
         last_place = min(kept_last / (found.elements * 1.12 or 1), last_place - 0.1)
         name: Any = {"color": colour, "weight": "bold", "va": "center", "transform": above.transAxes}
         above.text(1.01, last_place, method, **name)
@@ -615,7 +627,7 @@ def picture_of_explored_groups(found: ExploredGroups) -> Picture:
         warning=NOT_PRIVATE,
     )
     axes = picture.subplots()
-    _lying_bars(axes, marks, numbers=False)
+    _lying_bars(axes, marks, most=_largest(marks), numbers=False)
     axes.set_xlim(0, 1.1 * _largest(marks))
     axes.set_xlabel("distinct elements")
     return picture

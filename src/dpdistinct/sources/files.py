@@ -56,7 +56,10 @@ def files_of(place: str) -> list[str]:
         inside = glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True)
         found = sorted(path for path in inside if os.path.isfile(path))  # a folder may be called so, too
         if not found:
-            raise FileError(f"no Parquet file in the folder {short(place)}")
+            folder = short(place).rstrip("/")
+            raise FileError(
+                f"no Parquet file in the folder {folder}; name files of another kind: '{folder}/*.csv'"
+            )
     elif os.path.isfile(place):
         found = [place]
     elif os.path.exists(place):

@@ -400,7 +400,10 @@ def described(data: Any, reading: Reading, machine: Machine) -> dict[str, str]:
         delimiter = getattr(text_files(paths, suffix, reading, machine), "delimiter", "")
         found |= {"delimiter": "tab" if delimiter == "\t" else delimiter}
         found |= {"header": "yes" if reading.header else "no", "quotes": "yes" if reading.quotes else "no"}
-    return found | {name: str(v) for name, v in reading.changed().items() if name in ("trim", "date_format")}
+    changed = reading.changed()
+    return found | {
+        name: "yes" if v is True else v for name, v in changed.items() if name in ("trim", "date_format")
+    }
 
 
 def _by_duckdb(question: Question, reading: Reading) -> bool:

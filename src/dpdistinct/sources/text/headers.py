@@ -48,7 +48,7 @@ def read_header(path: str, layout: Reading) -> Start:
     found = re.match(before + rb"([^\r\n]*)(\r\n|\r|\n|)", start)
     line, row_end = found.groups() if found else (b"", b"")
     if found is None or not line or found.end() > LONGEST_HEADER:
-        raise InputError(f"{file_name(path)} has no header line")
+        raise InputError(f"{file_name(path)} has no header line; is it empty, or without one (--no-header)?")
     if b"\0" in line:
         raise _other_encoding(path, encoding, "utf-16")
     try:

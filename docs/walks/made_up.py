@@ -1,9 +1,14 @@
-"""A made-up file as a shop's old program writes it: cp1252, semicolons, German dates, stray spaces."""
+"""Writes the files of the walks into this folder: visits.csv, visits.parquet and sales.csv, all made up.
+
+python docs/walks/made_up.py
+"""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
+
+import duckdb
 
 SHARES = {"Deutschland": 6, "Österreich": 3, "Schweiz": 2}
 JUMP = 7  # the month of 2025 in which the assortment grows
@@ -16,7 +21,7 @@ def assortment(rows: int, land: str, year: int, month: int) -> int:
 
 
 def write_sales(path: Path, rows: int) -> None:
-    """The same rows every time."""
+    """As a shop's old program writes it: cp1252, semicolons, German dates, stray spaces. Always the same."""
     rng = random.Random(2025)
     people = rows // 15
     lands = rng.choices(list(SHARES), list(SHARES.values()), k=people)
@@ -31,3 +36,19 @@ def write_sales(path: Path, rows: int) -> None:
             f"{spaces[2]}{day:02}.{month:02}.{year}"
         )
     path.write_bytes("\r\n".join([*lines, ""]).encode("cp1252"))
+
+
+def write_visits(path: Path, rows: int = 3_000) -> None:
+    """Who visited which page, from which country, on which day; as CSV, and as Parquet beside it."""
+    lines = ["user_id,url,country,day"]
+    for i in range(rows):
+        land, day = ("DE", "FR", "US")[i % 3], f"2024-{i // 300 % 3 + 1:02}-{i % 28 + 1:02}"
+        lines.append(f"user{i % 300},https://{i % 40}.example/{i % 1300},{land},{day}")
+    path.write_text("\n".join([*lines, ""]))
+    read = duckdb.read_csv(str(path), all_varchar=True)
+    read.write_parquet(str(path.with_suffix(".parquet")))
+
+
+if __name__ == "__main__":
+    write_visits(Path("visits.csv"))
+    write_sales(Path("sales.csv"), 300_000)
