@@ -415,7 +415,7 @@ class _Selection:
         self._aliases = {
             item["alias"].lower(): self._alias(item)
             for item in reversed(node["select_list"])
-            if item["alias"]
+            if item["alias"] and not _is_column(item, item["alias"])
         }
         self._resolving: set[str] = set()
         self._place: dict[Column, Column] = {}
@@ -735,6 +735,10 @@ def _window(part: Expression, columns: list[Column]) -> WindowCall:
 
 def _about(translation: _Translation, node: Node) -> str:
     return shortened("GROUP BY " + (", ".join(map(translation.words, node["group_expressions"])) or "ALL"))
+
+
+def _is_column(node: Node, name: str) -> bool:
+    return node["class"] == "COLUMN_REF" and bool(node["column_names"][-1].lower() == name.lower())
 
 
 def _is_unnest(node: Node) -> bool:

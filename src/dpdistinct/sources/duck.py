@@ -440,8 +440,25 @@ def bind_duckdb_file(connection: Any, path: str, question: Question) -> tuple[li
         views = {name for (name,) in found}
         name = chosen_table(file_name(path), names, question)
         if name is not None:
-            connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
+            stored, _ = stored_columns(connection, "input", name)
+            columns = ", ".join(map(quoted, stored))
+            connection.execute(f"CREATE TEMP VIEW data AS SELECT {columns} FROM input.{quoted(name)}")
     return [name for name in names if name not in views], name if name in views else None
+
+
+def stored_columns(connection: Any, database: str, name: str) -> tuple[list[str], list[str]]:
+    """The columns of a table in a DuckDB file; and those that are not stored, but GENERATED when they are
+    read, which can fail for the value of a single row, for everybody.
+    """
+    found = connection.execute(
+        "SELECT column_name, is_generated FROM duckdb_columns() "
+        "WHERE (database_name, schema_name, table_name) = (?, 'main', ?) ORDER BY column_index",
+        [database, name],
+    ).fetchall()
+    sides: tuple[list[str], list[str]] = ([], [])
+    for column, generated in found:
+        sides[bool(generated)].append(column)
+    return sides
 
 
 def chosen_table(place: str, names: list[str], question: Question) -> str | None:

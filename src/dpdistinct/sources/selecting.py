@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
-from dpdistinct.sources.duck import check_select, quoted
+from dpdistinct.sources.duck import check_select, quoted, stored_columns
 from dpdistinct.sources.labels import mended_sql
 
 if TYPE_CHECKING:
@@ -50,23 +50,25 @@ def described(connection: Any, *path: str) -> Table:
 def described_table(connection: Any, database: str, name: str) -> Table:
     """The same of a table in a DuckDB file. Of one with collations, a view without them: DuckDB's EXCEPT
     takes "ann" and "Ann" for one person even where another collation is written. Of one with enums, a view
-    with text.
+    with text. Columns that are GENERATED are not known: they are expressions without a TRY.
     """
     path = (database, "main", name)
     found = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)", path
     ).fetchall()
-    rows = connection.sql(f"FROM {'.'.join(map(quoted, path))}")
+    stored, generated = stored_columns(connection, database, name)
+    rows = connection.sql(f"SELECT {', '.join(map(quoted, stored))} FROM {'.'.join(map(quoted, path))}")
     if any("collate" in sql.lower() for (sql,) in found):
-        plain = in_utf8(rows)
+        rows = in_utf8(rows)
     elif any(_is_enum(str(kind)) for kind in rows.types):
-        plain = _without_enums(rows)
-    else:
-        return described(connection, *path)
+        rows = _without_enums(rows)
+    elif not generated:
+        return table_of(rows, path)
     view = f"{name} by its bytes"
-    sql = plain.sql_query()
+    sql = rows.sql_query()
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(view)} AS {sql}")  # the file is not written
-    return described(connection, view)
+    table = described(connection, view)
+    return replace(table, columns={**table.columns, **dict.fromkeys(generated, "GENERATED")})
 
 
 def table_of(relation: Any, path: tuple[str, ...] = ()) -> Table:
