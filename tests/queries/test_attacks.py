@@ -552,6 +552,7 @@ def test_there_are_enough_of_them() -> None:
         "SELECT user_id" + " + 1" * 5_000 + " FROM visits",
         "FROM " + "(FROM " * 900 + "visits" + ")" * 900,
         "SELECT '" + "x" * 300_000 + "'",
+        "SELECT user_id, '\ud800' AS x FROM visits",
     ],
 )
 def test_what_is_not_one_select_is_refused(text: str) -> None:

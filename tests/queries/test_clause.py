@@ -551,6 +551,7 @@ def test_what_duckdb_cannot_read_is_refused() -> None:
         dp("COUNT(DISTINCT url FROM visits"),
         dp("FROM"),
         dp("COUNT(DISTINCT url) FROM visits; DROP TABLE visits"),
+        dp("COUNT(DISTINCT url) FROM visits WHERE url = '\ud800'"),
     ):
         with pytest.raises(ParameterError, match=r"^sql"):
             parse_release(text)

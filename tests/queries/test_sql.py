@@ -502,3 +502,28 @@ def test_the_table_of_a_query_over_a_relation_is_that_relation() -> None:
             relation, person="user_id", element="url", epsilon=EXACT, beta=SURE, sql=sql
         )
         assert found.lower_bound == 7
+
+
+def test_a_column_that_is_computed_when_it_is_read_is_not_there(tmp_path: Path) -> None:
+    """One row can make a GENERATED column of DuckDB fail for everybody. A query can write it out."""
+    path = tmp_path / "generated.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE data (user_id INTEGER, url VARCHAR, n AS (CAST(url AS INTEGER)))")
+        connection.execute("INSERT INTO data (user_id, url) SELECT i, i % 7 FROM range(100) r(i)")
+        connection.execute("UPDATE data SET url = 'x' WHERE user_id = 3")  # nobody looks at n now
+        connection.execute("CREATE SEQUENCE s; CREATE TABLE other (user_id INTEGER, n AS (nextval('s')))")
+    asked: dict[str, Any] = {"person": "user_id", "epsilon": EXACT, "beta": SURE}
+    with pytest.raises(InputError, match="column 'n' is computed when it is read"):
+        dpdistinct.table(path, person="user_id", table="data").count(element="n", epsilon=EXACT)
+    with pytest.raises(PersonWiseError, match="there is no column 'n' here"):
+        dpdistinct.count_distinct(path, element="n", sql="SELECT user_id, n FROM data", **asked)
+    sql = "SELECT user_id, CAST(url AS INTEGER) AS n FROM data"
+    assert dpdistinct.count_distinct(path, element="n", sql=sql, **asked).lower_bound == 7
+    query = dp("COUNT(DISTINCT url) AS n FROM data")
+    (table,) = dpdistinct.sql(query, tables={"data": path}, beta=SURE)
+    assert table.rows == ((8,),)
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with pytest.raises(PersonWiseError, match="there is no column 'pages' here"):
+        dpdistinct.sql(dp("COUNT(DISTINCT pages) FROM visits"), tables={"visits": "visits.parquet"})

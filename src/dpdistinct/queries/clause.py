@@ -21,6 +21,7 @@ from dpdistinct.queries.tree import (
     Node,
     changed,
     conjuncts,
+    in_bytes,
     nodes_of,
     own_name,
     parse,
@@ -108,7 +109,7 @@ class ReleaseQuery:
 
 def parse_releases(text: str) -> list[ReleaseQuery]:
     """The same of several queries, with semicolons between them."""
-    raw, found, start = text.encode(), [], 0
+    raw, found, start = in_bytes(text), [], 0
     for token in [*_tokens(text), _Token(len(raw), len(raw), ";")]:
         if token.text == ";":
             part = raw[start : token.start].decode()
@@ -157,7 +158,7 @@ class _Token:
 def _tokens(text: str) -> list[_Token]:
     import duckdb
 
-    raw, found = text.encode(), duckdb.tokenize(text)
+    raw, found = in_bytes(text), duckdb.tokenize(text)
     ends = [*(start for start, _ in found[1:]), len(raw)] if found else []
     return [
         _Token(start, end, raw[start:end].decode().strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dpdistinct.queries.algebra import UP_TO_NOW
 from dpdistinct.queries.expressions import (
     COMPARISONS,
     OPERATORS,
@@ -32,6 +33,21 @@ class Visible:
     column: Column | None
     merged: bool = False
     hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Over:
+    """What a window function is told besides columns. partitions: how many of its children, behind the
+    argument, are keys of PARTITION BY; those behind them are of ORDER BY. numbers: constant arguments.
+    """
+
+    partitions: int
+    directions: tuple[tuple[str, str], ...]
+    argument: bool = False
+    numbers: tuple[int, ...] = ()
+    frame: tuple[str, str] = UP_TO_NOW
+    offsets: tuple[int | None, int | None] = (None, None)
+    ignore_nulls: bool = False
 
 
 Scope = Sequence[Visible]
@@ -205,15 +221,15 @@ class Meaning:
             self._all(parts),
             name,
             extra=(
-                bool(columns),
-                tuple(map(_integer, numbers)),
-                len(node["partitions"]),
-                tuple((order["type"], order["null_order"]) for order in orders),
-                (node["start"], node["end"]),
-                tuple(
-                    None if node[end] is None else _integer(node[end]) for end in ("start_expr", "end_expr")
+                Over(
+                    len(node["partitions"]),
+                    tuple((order["type"], order["null_order"]) for order in orders),
+                    bool(columns),
+                    tuple(map(_integer, numbers)),
+                    (node["start"], node["end"]),
+                    (_offset(node["start_expr"]), _offset(node["end_expr"])),
+                    bool(node["ignore_nulls"]),
                 ),
-                bool(node["ignore_nulls"]),
             ),
             words=self.words(node),
         )
@@ -275,6 +291,10 @@ def _integer(node: Node) -> int:
     if node["class"] == "CONSTANT" and node["literal"]["kind"] == "INTEGER":
         return int(node["literal"]["text"])
     raise PersonWiseError("here a number must be written", "write a constant such as 3")
+
+
+def _offset(node: Node | None) -> int | None:
+    return None if node is None else _integer(node)
 
 
 def _not_listed(name: str) -> PersonWiseError:

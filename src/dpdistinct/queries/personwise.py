@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from dpdistinct.errors import ParameterError
 from dpdistinct.queries.algebra import (
-    UP_TO_NOW,
     Aggregate,
     Algebra,
     Order,
@@ -22,7 +21,7 @@ from dpdistinct.queries.algebra import (
 )
 from dpdistinct.queries.expressions import Column, Expression, constant, kinds, reference, select_node
 from dpdistinct.queries.functions import is_scalar
-from dpdistinct.queries.names import Meaning, Scope, Visible
+from dpdistinct.queries.names import Meaning, Over, Scope, Visible
 from dpdistinct.queries.refusals import PersonWiseError, at, shortened
 from dpdistinct.queries.tree import Node, conjuncts, kinds_of, own_name, parse, printed, words_of
 from dpdistinct.queries.whose import identified
@@ -415,7 +414,7 @@ class _Selection:
         self._aliases = {
             item["alias"].lower(): self._alias(item)
             for item in reversed(node["select_list"])
-            if item["alias"]
+            if item["alias"] and not _is_column(item, item["alias"])
         }
         self._resolving: set[str] = set()
         self._place: dict[Column, Column] = {}
@@ -682,8 +681,8 @@ class _Selection:
             ):
                 raise PersonWiseError("this cannot be a key or an order here", "name a column")
             directions = tuple((order["type"], order["null_order"]) for order in orders)
-            extra = (False, (), len(targets), directions, UP_TO_NOW, (None, None), False)
-            return Expression("window", tuple(parts), "row_number", extra=extra, words="DISTINCT ON")
+            over = Over(len(targets), directions)
+            return Expression("window", tuple(parts), "row_number", extra=(over,), words="DISTINCT ON")
 
     # The list
 
@@ -718,23 +717,27 @@ def _aggregate(part: Expression, known: Mapping[Expression, Column]) -> Aggregat
 
 
 def _window(part: Expression, columns: list[Column]) -> WindowCall:
-    has_argument, numbers, partitions, directions, frame, offsets, ignore_nulls = part.extra
-    argument = columns.pop(0) if has_argument else None
-    pairs = zip(columns[partitions:], directions, strict=True)
+    (over,) = part.extra
+    argument = columns.pop(0) if over.argument else None
+    pairs = zip(columns[over.partitions :], over.directions, strict=True)
     return WindowCall(
         part.text,
         argument,
-        numbers,
-        tuple(columns[:partitions]),
+        over.numbers,
+        tuple(columns[: over.partitions]),
         tuple(Order(column, direction, nulls) for column, (direction, nulls) in pairs),
-        frame,
-        offsets,
-        ignore_nulls,
+        over.frame,
+        over.offsets,
+        over.ignore_nulls,
     )
 
 
 def _about(translation: _Translation, node: Node) -> str:
     return shortened("GROUP BY " + (", ".join(map(translation.words, node["group_expressions"])) or "ALL"))
+
+
+def _is_column(node: Node, name: str) -> bool:
+    return node["class"] == "COLUMN_REF" and bool(node["column_names"][-1].lower() == name.lower())
 
 
 def _is_unnest(node: Node) -> bool:

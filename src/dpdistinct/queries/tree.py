@@ -49,10 +49,19 @@ def _value(sql: str, argument: str) -> Any:
         return _engine().execute(sql, [argument]).fetchone()[0]
 
 
-def parse(text: str) -> Node:
-    """The tree of one SELECT."""
+def in_bytes(text: str) -> bytes:
+    """The text of a query as DuckDB counts its places; a command's argument need not be UTF-8."""
     if len(text) > LONGEST:
         raise ParameterError(f"sql must have at most {LONGEST} characters")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ParameterError("sql must be a text in UTF-8") from None
+
+
+def parse(text: str) -> Node:
+    """The tree of one SELECT."""
+    in_bytes(text)
     try:
         parsed = json.loads(_value("SELECT json_serialize_sql(?)", text))
     except RecursionError:
