@@ -163,7 +163,7 @@ def main() -> None:
     spark = session()
     print(f"local[{CORES}], min_bound {options.min_bound}; load {os.getloadavg()[0]:.0f} before\n")
     columns = "", "rows", "seconds: wall (CPU)", "exchanged, B/row", "written, B/row", "tasks", "largest"
-    print(head(*columns, "pairs, then left by each round", "driver"))
+    print(head(*columns, "rows, then pairs left by each round", "driver"))
     spark.range(10**6).selectExpr("sum(id)").collect()
     runs: dict[str, list[Run]] = {name: [] for name in options.shapes.split(",")}
     for rows in map(int, options.rows.split(",")):

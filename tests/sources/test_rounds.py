@@ -401,6 +401,7 @@ def test_rounds_end_when_another_is_not_worth_its_time(monkeypatch: pytest.Monke
     # If nothing fits but an empty rest.
     assert rounds_of_a_chain(30, 0) == 30  # they look at 15 times the table
     assert rounds_of_a_chain(90, 0, refused=True) == 22  # and all would at 45 times
+    assert rounds_of_a_chain(40, 10 * rounds.BYTES_PER_PAIR) == 40  # it fits just before it would be refused
     assert rounds_of_a_chain(300, 0, refused=True) == 1  # it takes less than a hundredth
     assert rounds_of_a_chain(300, 0, refused=True, distinct_first=False) == 2  # the first tells it of rows
 
