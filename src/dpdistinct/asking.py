@@ -319,6 +319,14 @@ def foresee_together(
     ]
 
 
+def quote_together(
+    parts: Sequence[Part], noted: Noted, machine: Machine, payment: Payment
+) -> tuple[Quote, str]:
+    """What the ledger says of all parts together, and its path."""
+    _, asked, cost = _checked_together(parts, machine, payment)
+    return _quote(noted, asked, cost, payment)
+
+
 def parameters_of(question: Question, payment: Payment | None = None) -> Parameters | GroupParameters:
     """The numbers of the mechanism that answers, checked."""
     if not question.group_by:
