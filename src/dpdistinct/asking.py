@@ -216,16 +216,11 @@ def ask_together(
 
 
 def foresee_together(
-    parts: Sequence[Part],
-    noted: Noted | None,
-    data: Any,
-    reading: Reading,
-    machine: Machine,
-    payment: Payment,
+    parts: Sequence[Part], noted: Noted | None, how: dict[str, str], payment: Payment
 ) -> list[Foreseen]:
-    """What `ask_together` would do with the same arguments; the quote is for all of them."""
+    """What `ask_together` would do, for each part, with one quote. how: the data would be read."""
     _refuse_series(payment)
-    return _foreseen(parts, noted, described(data, reading, machine), payment)
+    return _foreseen(parts, noted, how, payment)
 
 
 def _refuse_series(payment: Payment) -> None:
@@ -268,7 +263,6 @@ def _with_bound(part: Part, bound: int | None) -> Part:
 def _foreseen(
     parts: Sequence[Part], noted: Noted | None, how: dict[str, str], payment: Payment
 ) -> list[Foreseen]:
-    """For each part; how: the data would be read."""
     quote = ledger = None
     if noted is not None:
         account = _open(payment.ledger)

@@ -14,7 +14,19 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpdistinct.asking import Answered, Progress, ask, ask_together, note, parameters_of, part_of, silent
+from dpdistinct.asking import (
+    Answered,
+    Part,
+    Progress,
+    ask,
+    ask_together,
+    foresee,
+    foresee_together,
+    note,
+    parameters_of,
+    part_of,
+    silent,
+)
 from dpdistinct.cost import Cost
 from dpdistinct.errors import InputError, ParameterError, shown
 from dpdistinct.question.group_lists import label_of
@@ -22,12 +34,14 @@ from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
 from dpdistinct.sources.files import CSV_SUFFIXES, Files, paths_of
-from dpdistinct.sources.opening import kind_of, open_source
+from dpdistinct.sources.opening import described, kind_of, open_source
 
 if TYPE_CHECKING:
     from dpdistinct.answers.query_release import QueryRelease
     from dpdistinct.answers.release import GroupedRelease, Release
+    from dpdistinct.ledger.account import Quote
     from dpdistinct.queries import Proof, Proven, ReleaseQuery
+    from dpdistinct.question.reading import Reading
     from dpdistinct.sources.binding import Given
     from dpdistinct.sources.duck import Relation
     from dpdistinct.sources.source import Source
@@ -51,6 +65,19 @@ class AnsweredQueries:
     releases: tuple[QueryRelease, ...]
     paid: Any = None
     ledger: str | None = None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the queries of a text would do. read: of each table how it would be read, and its columns.
+
+    Public: no row was read, and nothing spent. quote: what the ledger says, and its path.
+    """
+
+    queries: str
+    read: Mapping[str, tuple[dict[str, str], tuple[str, ...]]]
+    cost: Cost
+    quote: tuple[Quote, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -87,15 +114,16 @@ def ask_queries(
 
 
 def explain_queries(
-    text: str, named: Named, *, groups: Mapping[str, Any], beta: Any, machine: Machine
-) -> str:
+    text: str, named: Named, *, groups: Mapping[str, Any], beta: Any, machine: Machine, payment: Payment
+) -> Explained:
     """What would be read, why it is person-wise, and what each count would cost. Nothing is read or spent."""
-    lines = []
+    lines, queries = [], []
     with ExitStack() as stack:
-        tables = _Tables(text, named, machine, Payment(), stack)
+        tables = _Tables(text, named, machine, payment, stack)
         total = Cost(0)
         for number, asked in enumerate(tables.queries, start=1):
             query = tables.ready(asked, groups, beta)
+            queries.append(query)
             lines += [f"query {number}", "  the proof, from the result down to the tables:"]
             lines += [f"    {line}" for line in str(query.proven.tree).splitlines()]
             if asked.groups:
@@ -108,24 +136,45 @@ def explain_queries(
                 total += cost
                 what = "people" if question.counts_people else ", ".join(question.element)
                 lines.append(f"  {count.name}: counts {what} by {question.method}, {cost}")
-        lines.append(f"together: {total}; nothing was read or spent")
-    return "\n".join(lines)
+        read = {
+            name: (described(given.data, given.reading, machine), tuple(tables.bound[name].table.columns))
+            for name, given in tables.given.items()
+        }
+        quote = None
+        if tables.noted is not None:
+            alone = _alone(queries, tables)
+            if alone is None:
+                one, *_ = foresee_together(_parts(queries, tables, machine), tables.noted, {}, payment)
+            else:
+                one = foresee(*alone, machine, payment)
+            quote = None if one.quote is None or one.ledger is None else (one.quote, one.ledger)
+    return Explained("\n".join(lines), read, total, quote)
+
+
+def _alone(queries: Sequence[_Query], tables: _Tables) -> tuple[Any, Question, Reading] | None:
+    """Of one question about one table: what `count` would be asked, as it is the same request."""
+    questions = [question for query in queries for question in query.questions]
+    if len(questions) > 1 or queries[0].direct is None:
+        return None
+    given = tables.given[queries[0].direct]
+    return given.data, replace(questions[0], table=tables.bound[queries[0].direct].chosen), given.reading
+
+
+def _parts(queries: Sequence[_Query], tables: _Tables, machine: Machine) -> list[Part]:
+    return [
+        part_of(tables.source(query, question), question, parameters_of(question), machine, tables.told)
+        for query in queries
+        for question in query.questions
+    ]
 
 
 def _asked(
     queries: Sequence[_Query], tables: _Tables, machine: Machine, payment: Payment, progress: Progress
 ) -> Answered:
-    questions = [(query, question) for query in queries for question in query.questions]
-    if len(questions) == 1 and queries[0].direct is not None:
-        # The same request as that of `count`.
-        ((_, question),) = questions
-        given = tables.given[queries[0].direct]
-        plain = replace(question, table=tables.bound[queries[0].direct].chosen)
-        return ask(given.data, plain, given.reading, machine, payment, progress=progress)
-    parts = [
-        part_of(tables.source(query, question), question, parameters_of(question), machine, tables.told)
-        for query, question in questions
-    ]
+    alone = _alone(queries, tables)
+    if alone is not None:
+        return ask(*alone, machine, payment, progress=progress)
+    parts = _parts(queries, tables, machine)
 
     def prepare() -> None:
         for query in queries:

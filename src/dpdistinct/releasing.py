@@ -38,7 +38,7 @@ from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question, check_columns
 from dpdistinct.question.reading import BY_NAME, Reading
 from dpdistinct.sources.files import find_files
-from dpdistinct.sources.opening import open_source
+from dpdistinct.sources.opening import described, open_source
 
 if TYPE_CHECKING:
     from dpdistinct.answers.several import Releases
@@ -165,7 +165,7 @@ def foresee_all(
 ) -> list[Foreseen]:
     """What `ask_all` would do, for each question; what the ledger says is about all of them together."""
     with _parts(data, questions, reading, machine, payment, silent) as (parts, noted):
-        return foresee_together(parts, noted, data, reading, machine, payment)
+        return foresee_together(parts, noted, described(data, reading, machine), payment)
 
 
 def cost_of(questions: Mapping[str, Question]) -> Cost:

@@ -445,10 +445,24 @@ def test_explain_shows_the_proof_and_the_cost_and_spends_nothing(ledger: Ledger)
         "people: counts people",
         "epsilon 0.5",
         "together: epsilon 1",
-        "nothing was read or spent",
+        "no row was read, and nothing was spent",
         "3 listed",
+        "visits: 1 ",
+        "ledger: none",
     ):
         assert words in shown, words
+
+
+@pytest.mark.parametrize(
+    "text", [BY_COUNTRY.replace(str(EXACT), "1"), dp("COUNT(DISTINCT url) AS n FROM visits", epsilon=1)]
+)
+def test_explain_says_who_would_pay_and_what_would_be_left(ledger: Ledger, text: str) -> None:
+    paid = ("--ledger", str(ledger.path), "--dataset", "visits", "--request-id", "1")
+    pays = "visits has epsilon 3, delta 0.5 left, and epsilon 2, delta 0.5 afterwards"
+    assert pays in run(text, *FILES, *paid, "--explain")
+    assert ledger.show()[0].left.epsilon == 3
+    run(text, *FILES, *paid)
+    assert "has the answer; asked again, it costs nothing" in run(text, *FILES, *paid, "--explain")
 
 
 def test_the_command_and_python_ask_the_same(ledger: Ledger) -> None:

@@ -16,6 +16,7 @@ from dpdistinct.errors import FileError, ParameterError, short
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.question.question import Question
+from dpdistinct.show.bill import bill_of_queries
 from dpdistinct.show.terminal import say, terminal_width
 from dpdistinct.stopping import heed
 from dpdistinct.wording import epsilon_warning
@@ -55,7 +56,8 @@ Groups = Annotated[
 ]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="What would be read, the proof and the cost; nothing is spent.")
+    bool,
+    typer.Option("--explain", help="What would be read, the proof, the cost, who pays; nothing is spent."),
 ]
 
 
@@ -91,11 +93,10 @@ def sql_command(
     text = _text(query, file)
     in_query = re.findall("['\"`]([^'\"`]+)", text)  # it may name files
     options.check_outputs(output, [*places, file, *in_query])
-    named = _named(tables, public, persons)
+    named, payment = _named(tables, public, persons), Payment.of(given)
     if explain:
-        say(explain_queries(text, named, **asked))
+        say(bill_of_queries(explain_queries(text, named, **asked, payment=payment), payment.dataset))
         return
-    payment = Payment.of(given)
     with options.on_terminal("opening", [one.data for one in named.private.values()]) as progress:
         answered = ask_queries(text, named, **asked, payment=payment, progress=progress)
     _print(answered, payment, as_json, as_csv)

@@ -10,6 +10,8 @@ from dpdistinct.wording import several
 if TYPE_CHECKING:
     from dpdistinct.asking import Foreseen
     from dpdistinct.cost import Cost
+    from dpdistinct.ledger.account import Quote
+    from dpdistinct.querying import Explained
 
 
 DRY = "a dry run: no row was read, and nothing was spent"
@@ -58,14 +60,26 @@ def _count(foreseen: Foreseen) -> list[str]:
     return [*lines, f"method: {foreseen.method}, mechanism {foreseen.mechanism}", f"cost: {foreseen.cost}"]
 
 
+def bill_of_queries(explained: Explained, dataset: str | None) -> str:
+    """The same for queries, with the proof that they keep people apart."""
+    lines = [
+        f"{name}: {read_in_words(read)}; columns {', '.join(columns)}"
+        for name, (read, columns) in explained.read.items()
+    ]
+    quote, ledger = explained.quote or (None, None)
+    lines += [explained.queries, f"together: {explained.cost}", _of_ledger(quote, ledger, dataset), DRY]
+    return "\n".join(lines)
+
+
 def _ledger(foreseen: Foreseen, dataset: str | None) -> str:
-    quote = foreseen.quote
+    return _of_ledger(foreseen.quote, foreseen.ledger, dataset)
+
+
+def _of_ledger(quote: Quote | None, ledger: str | None, dataset: str | None) -> str:
     if quote is None:
         return "ledger: none, so nobody keeps account of what is spent"
     if quote.stored:
-        return f"ledger: {foreseen.ledger} has the answer; asked again, it costs nothing"
+        return f"ledger: {ledger} has the answer; asked again, it costs nothing"
     if quote.paid:
-        return f"ledger: {foreseen.ledger} has paid for it already; asked again, it costs nothing more"
-    return (
-        f"ledger: {foreseen.ledger} pays; {dataset} has {quote.left} left, and {quote.left_after} afterwards"
-    )
+        return f"ledger: {ledger} has paid for it already; asked again, it costs nothing more"
+    return f"ledger: {ledger} pays; {dataset} has {quote.left} left, and {quote.left_after} afterwards"

@@ -444,20 +444,23 @@ def bind_duckdb_file(connection: Any, path: str, question: Question) -> tuple[li
         if name is not None:
             connection.execute(f"CREATE TEMP VIEW data AS FROM input.{quoted(name)}")
             if question.sql is None:
-                refuse_computed(question, computed_columns(connection, "input", name))
+                refuse_computed(question, stored_columns(connection, "input", name)[1])
         if not question.trust_sql:  # or a macro of the file would take the place of a function that we call
             connection.execute("USE memory")
     return [name for name in names if name not in views], name if name in views else None
 
 
-def computed_columns(connection: Any, database: str, table: str) -> list[str]:
-    """The columns of a table in a DuckDB file that are computed whenever they are read."""
+def stored_columns(connection: Any, database: str, table: str) -> tuple[list[str], list[str]]:
+    """The columns of a table in a DuckDB file; and those that are computed when they are read, not stored."""
     found = connection.execute(
-        "SELECT column_name FROM information_schema.columns WHERE is_generated = 'ALWAYS' "
-        "AND (table_catalog, table_schema, table_name) = (?, 'main', ?)",
+        "SELECT column_name, is_generated FROM duckdb_columns() "
+        "WHERE (database_name, schema_name, table_name) = (?, 'main', ?) ORDER BY column_index",
         [database, table],
     ).fetchall()
-    return [name for (name,) in found]
+    sides: tuple[list[str], list[str]] = ([], [])
+    for name, computed in found:
+        sides[bool(computed)].append(name)
+    return sides
 
 
 def chosen_table(place: str, names: list[str], question: Question) -> str | None:

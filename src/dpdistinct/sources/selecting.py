@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpdistinct.errors import ParameterError
 from dpdistinct.question.question import Question
 from dpdistinct.sources.columns import find_column
-from dpdistinct.sources.duck import check_select, computed_columns, quoted
+from dpdistinct.sources.duck import check_select, quoted, stored_columns
 from dpdistinct.sources.labels import mended_sql
 
 if TYPE_CHECKING:
@@ -52,13 +52,12 @@ def described_table(connection: Any, database: str, name: str) -> Table:
     which may fail for a row. Of one with collations, a view without them: DuckDB's EXCEPT takes "ann" and
     "Ann" for one person even where another collation is written. Of one with enums, a view with text.
     """
-    path, computed = (database, "main", name), computed_columns(connection, database, name)
+    path = (database, "main", name)
+    stored, computed = stored_columns(connection, database, name)
     found = connection.execute(
         "SELECT sql FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)", path
     ).fetchall()
-    rows = connection.sql(f"FROM {'.'.join(map(quoted, path))}")
-    if computed:
-        rows = rows.project(", ".join(quoted(column) for column in rows.columns if column not in computed))
+    rows = connection.sql(f"SELECT {', '.join(map(quoted, stored))} FROM {'.'.join(map(quoted, path))}")
     if any("collate" in sql.lower() for (sql,) in found):
         rows = in_utf8(rows)
     elif any(_is_enum(str(kind)) for kind in rows.types):
