@@ -558,8 +558,28 @@ class World:
             fill(self.with_hostile, name, mixed)
 
 
-def _database() -> Any:
-    connection = duckdb.connect(config={"threads": "1", "disabled_optimizers": LOOKS_AT_VALUES})
+class ManyRows:
+    """The same with so many rows that several threads read them, here and there in another order."""
+
+    def __init__(self, chance: random.Random, people: int = 2000, rows: int = 8000) -> None:
+        self.hostile = "HOSTILE"
+        self.without, self.with_hostile = _database(threads=4), _database(threads=3)
+        for name, columns in (("visits", VISITS), ("users", USERS)):
+            lines = [[place, *row(chance, None, columns, 0.2)[1:]] for place in range(200)]
+            for connection, turn in ((self.without, 0), (self.with_hostile, 7)):
+                connection.execute(f"CREATE TABLE lines AS SELECT 0 AS place, * EXCLUDE user_id FROM {name}")
+                fill(connection, "lines", lines)
+                connection.execute(
+                    f"INSERT INTO {name} SELECT 'p' || (i % {people}), lines.* EXCLUDE place "
+                    f"FROM range({rows}) r(i) JOIN lines ON place = hash(i) % {len(lines)} "
+                    f"ORDER BY hash(i + {turn})"
+                )
+                connection.execute("DROP TABLE lines")
+            fill(self.with_hostile, name, [row(chance, self.hostile, columns, 0.8) for _ in range(30)])
+
+
+def _database(threads: int = 1) -> Any:
+    connection = duckdb.connect(config={"threads": str(threads), "disabled_optimizers": LOOKS_AT_VALUES})
     for name, columns in (("visits", VISITS), ("users", USERS), ("countries", COUNTRIES)):
         connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c} {k}' for c, k in columns.items())})")
     connection.execute("INSERT INTO countries VALUES ('DE', 'Europe', 1), ('FR', 'Europe', 2), ('a', 'A', 3)")

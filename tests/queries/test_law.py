@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from grammar import BREAKS, PRIVATE, PUBLIC, Grammar, World
+from grammar import BREAKS, PRIVATE, PUBLIC, Grammar, ManyRows, World
 
 from dpdistinct.queries import PersonWiseError, prove
 
@@ -33,11 +33,24 @@ def check_law(seed: int) -> None:
         text = Grammar(chance).query(chance.choice([0, 1, 1, 2, 2, 3])).text
         proven = prove(text, private=PRIVATE, public=PUBLIC)
         assert proven.person == (frozenset({"user_id"}),) or "user_id" in proven.person[0], text
-        found = [rows_by_person(c, proven.sql, "user_id") for c in (world.without, world.with_hostile)]
-        hostile = world.hostile
-        assert not any(row[0] == hostile for row in found[0]), text
-        others = Counter({row: n for row, n in found[1].items() if row[0] != hostile})
-        assert others == found[0], f"seed {seed}: {text}"
+        check_worlds(world, proven.sql, f"seed {seed}: {text}")
+
+
+def check_worlds(world: World | ManyRows, sql: str, about: str) -> None:
+    found = [rows_by_person(c, sql, "user_id") for c in (world.without, world.with_hostile)]
+    assert not any(row[0] == world.hostile for row in found[0]), about
+    others = Counter({row: n for row, n in found[1].items() if row[0] != world.hostile})
+    assert others == found[0], about
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.long
+def test_the_law_holds_whatever_the_order_of_rows_and_the_number_of_threads(seed: int) -> None:
+    chance = random.Random(f"many {seed}")
+    world = ManyRows(chance)
+    for _ in range(20):
+        text = Grammar(chance).query(chance.choice([1, 1, 2])).text
+        check_worlds(world, prove(text, private=PRIVATE, public=PUBLIC).sql, text)
 
 
 @pytest.mark.parametrize("seed", range(4))

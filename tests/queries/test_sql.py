@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 import dpdistinct
 from dpdistinct import BudgetError, GroupedRelease, InputError, Ledger, ParameterError, Release
 from dpdistinct.cli.main import app
+from dpdistinct.graph.reading import contributions_of, curve_of
 from dpdistinct.mechanisms.noise import OpenDPSampler
 from dpdistinct.queries import PersonWiseError
-from dpdistinct.querying import Named, ask_queries
+from dpdistinct.querying import Named, _Tables, ask_queries
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.payment import Payment
 from dpdistinct.sources.binding import Given
@@ -541,3 +542,40 @@ def test_a_column_that_is_computed_when_it_is_read_is_not_there(tmp_path: Path) 
 def test_a_column_that_is_not_there_is_named() -> None:
     with pytest.raises(PersonWiseError, match="there is no column 'pages' here"):
         dpdistinct.sql(dp("COUNT(DISTINCT pages) FROM visits"), tables={"visits": "visits.parquet"})
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "element"),
+    [
+        ("COUNT(DISTINCT url) AS n FROM visits", "SELECT user_id, url FROM visits", "url"),
+        (
+            "COUNT(DISTINCT country) AS n FROM visits JOIN users USING (user_id) WHERE url < 's2'",
+            "SELECT user_id, country FROM visits JOIN users USING (user_id) WHERE url < 's2'",
+            "country",
+        ),
+        (
+            "COUNT(DISTINCT month(day)) AS n FROM (SELECT user_id, day FROM visits QUALIFY "
+            "row_number() OVER (PARTITION BY user_id ORDER BY url) = 1)",
+            "SELECT user_id, month(min_by(day, url)) AS m FROM visits GROUP BY user_id",
+            "m",
+        ),
+    ],
+)
+def test_the_curve_of_a_query_is_that_of_its_rows(text: str, rows: str, element: str) -> None:
+    """What is counted for each limit for a person is the same, and so is the law of the answer."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE VIEW visits AS FROM 'visits.parquet'; CREATE VIEW users AS FROM 'users.csv'"
+        )
+        connection.execute(f"COPY ({rows}) TO 'rows.parquet'")
+    named = Named({"visits": Given("visits.parquet"), "users": Given("users.csv")}, {}, {})
+    with ExitStack() as stack:
+        tables = _Tables(dp(text), named, Machine(), Payment(), stack)
+        (asked,) = tables.queries
+        query = tables.ready(asked, {}, None)
+        (question,) = query.questions
+        source = tables.source(query, question)
+        found = curve_of(contributions_of(source, question, Machine()), "matching", 1)
+    wanted = dpdistinct.table("rows.parquet", person="user_id").curve(element)
+    assert found.values(20).tolist() == wanted.values(20).tolist()
+    assert wanted.values(20)[0] > 0
