@@ -100,10 +100,11 @@ STAY = """
     WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
 STAY_WITH_OWN = """
-    SELECT DISTINCT p.person, p.element, coalesce(o.base, 0) AS base
+    SELECT p.person, p.element, coalesce(o.base, 0) AS base
     FROM {pairs} p LEFT JOIN {own} o ON p.person = o.person
     WHERE p.element IN (SELECT element FROM {elements} WHERE first_holder < last_holder)
 """
+ONCE = f"SELECT DISTINCT person, element, base FROM ({STAY_WITH_OWN}) of_rows"
 BASES = "SELECT DISTINCT person, base FROM {pairs} WHERE base > 0"
 
 
@@ -147,9 +148,11 @@ def _round(engine: Engine, least: int, *, first: bool) -> int:
     engine.keep("elements", ELEMENTS)
     engine.drop("many")
     [(counted,)] = engine.rows(COUNTED)
+    stay = STAY
     if first:
         engine.keep("own", OWN)
-    engine.keep("pairs", STAY_WITH_OWN if first else STAY)
+        stay = STAY_WITH_OWN if engine.distinct_first else ONCE
+    engine.keep("pairs", stay)
     engine.drop("elements")
     return counted
 
