@@ -51,6 +51,13 @@ def test_pages_from_outside_of_docs_are_there_with_their_links(site: Path) -> No
     assert (site / "tutorials" / NOTEBOOKS[0].name).exists()  # to be downloaded
 
 
+def test_formulas_are_set_and_printed_tables_keep_their_rows(site: Path) -> None:
+    assert "(1 + e<sup>epsilon</sup>)" in (site / "privacy.html").read_text()
+    assert "l'<sub>i</sub>" in (site / "proofs" / "joint.html").read_text()
+    assert '<span class="go row">DE  ' in (site / "groups.html").read_text()
+    assert '<span class="go">Privacy: ' in (site / "groups.html").read_text()  # a sentence wraps
+
+
 def runner() -> ModuleType:
     spec = importlib.util.spec_from_file_location("run_notebooks", ROOT / "docs" / "run_notebooks.py")
     assert spec is not None
