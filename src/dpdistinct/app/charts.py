@@ -6,28 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpdistinct.app.markup import Html, h
+from dpdistinct.show.marks import Mark
 
 WIDE, HIGH = 1000, 24
 SHORT = 14  # letters of a name that stays in one line
 
 
-@dataclass(frozen=True)
-class Row:
-    """A bar with what is drawn on it: a dot, a line for the noise, a mark for the truth of made-up data."""
-
-    name: str
-    bar: float
-    dot: float | None = None
-    ends: tuple[float, float] | None = None
-    truth: float | None = None
-
-    @property
-    def end(self) -> float:
-        """Where the last of them ends."""
-        return max(self.bar, self.dot or 0, self.ends[1] if self.ends else 0, self.truth or 0)
-
-
-def bars(head: str, rows: Sequence[Row], *, caption: str, words: str = "too small") -> Html:
+def bars(head: str, rows: Sequence[Mark], *, caption: str) -> Html:
     """A table with a bar in each row."""
     most = max((row.end for row in rows), default=0) or 1
     dots = any(row.dot is not None for row in rows)
@@ -43,7 +28,7 @@ def bars(head: str, rows: Sequence[Row], *, caption: str, words: str = "too smal
     for row in rows:
         short = "short" if len(row.name) <= SHORT else None
         cells = [h("th", row.name, scope="row", class_=short), h("td", _bar(row, most), class_="wide")]
-        cells += [h("td", number(row.bar) if row.bar else words, class_="n")]
+        cells += [h("td", row.number, class_="n")]
         cells += [h("td", "" if row.dot is None else number(row.dot), class_="n")] if dots else []
         cells += [h("td", "" if row.truth is None else number(row.truth), class_="n")] if truths else []
         lines.append(h("tr", cells))
@@ -56,7 +41,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _bar(row: Row, most: float) -> Html:
+def _bar(row: Mark, most: float) -> Html:
     def x(value: float) -> str:
         return f"{(WIDE - 4) * max(0.0, value) / most + 1:.1f}"
 

@@ -46,6 +46,7 @@ from dpdistinct.question.question import Question
 from dpdistinct.question.reading import ENCODINGS, Format
 from dpdistinct.show.answers import words_of
 from dpdistinct.show.bill import read_in_words
+from dpdistinct.show.marks import Mark
 from dpdistinct.wording import confidence, epsilon_warning, group_name, minute, odds, size, surest
 
 EPSILONS = (
@@ -472,7 +473,7 @@ def preview_part(epsilon: str, shown: Preview) -> Html:
     """The odds in words and a made-up answer; what the slider exchanges."""
     value = exact("epsilon", epsilon, hint="try 1")
     warning = epsilon_warning(value)
-    rows = [charts.Row(bar.name, bar.lower_bound, bar.estimate, bar.ends, bar.truth) for bar in shown.bars]
+    rows = [Mark(bar.name, bar.lower_bound, bar.estimate, bar.ends, bar.truth) for bar in shown.bars]
     limit = f", limit for each person {shown.bound:,}" if shown.bound is not None else ""
     caption = (
         f"One such answer about a made-up table of {shown.people:,} people and {shown.elements:,} things "
@@ -766,7 +767,7 @@ def _single(release: Release) -> Html | None:
     if not release.lower_bound or release.estimate is None:
         return None
     ends = None if release.upper_bound is None else (release.lower_bound, release.upper_bound)
-    row = charts.Row(release.element or "elements", release.lower_bound, release.estimate, ends)
+    row = Mark(release.element or "elements", release.lower_bound, release.estimate, ends)
     return charts.bars("counted", [row], caption=f"With {confidence(release.beta)} confidence")
 
 
@@ -777,7 +778,7 @@ def _grouped(release: GroupedRelease) -> Html:
     from dpdistinct.show.group_answers import range_of_noise  # needs NumPy
 
     rows = [
-        charts.Row(group_name(row.group), row.lower_bound, row.estimate, range_of_noise(release, row))
+        Mark(group_name(row.group), row.lower_bound, row.estimate, range_of_noise(release, row))
         for row in release.rows[:MOST_BARS]
     ]
     total = release.total_lower_bound

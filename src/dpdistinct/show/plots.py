@@ -12,7 +12,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -29,6 +28,7 @@ from dpdistinct.question.parameters import Method
 from dpdistinct.show.answers import title_of, words_of
 from dpdistinct.show.group_answers import margin_together, range_of_noise
 from dpdistinct.show.group_answers import title_of as title_of_groups
+from dpdistinct.show.marks import Mark
 from dpdistinct.wording import NOT_PRIVATE, confidence, group_name, plain, printable
 
 if TYPE_CHECKING:
@@ -155,26 +155,6 @@ def _numbers(axes: Axes, along: str, most: int = 5) -> None:
 
 
 # --- bars with their noise
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What is drawn of one group: a bar, a dot, and a line for the noise; None: not known."""
-
-    name: str
-    bar: float
-    dot: float | None = None
-    ends: tuple[float, float] | None = None
-
-    @property
-    def end(self) -> float:
-        """Where the last of them ends."""
-        return max(self.bar, self.dot or 0, self.ends[1] if self.ends else 0)
-
-    @property
-    def number(self) -> str:
-        """The bar in digits."""
-        return f"{self.bar:,.0f}" if self.bar else "too small"
 
 
 def _largest(marks: Iterable[Mark]) -> float:
