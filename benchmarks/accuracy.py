@@ -26,7 +26,8 @@ from dpdistinct import Contributions, Curve, sampling_curve
 from dpdistinct.cost import Number
 from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, joint_counted, joint_grid, kappa
 from dpdistinct.mechanisms.noise import OpenDPSampler, laplace_margin
-from dpdistinct.mechanisms.single import SHARP_SHARE, per_bound, run_mechanism, sharp_rule
+from dpdistinct.mechanisms.paper import per_bound
+from dpdistinct.mechanisms.single import SHARP_SHARE, run_mechanism, sharp_rule
 from dpdistinct.mechanisms.tent import CHAINS
 from dpdistinct.question.parameters import MAX_BOUND, check_parameters
 from dpdistinct.trusted.explore import least_loss

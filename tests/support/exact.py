@@ -14,8 +14,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from dpdistinct.graph.curves import Curve
+from dpdistinct.mechanisms.answer import Answer
 from dpdistinct.mechanisms.noise import Draw, Sampler, noise_scale
-from dpdistinct.mechanisms.single import Answer, run_mechanism
+from dpdistinct.mechanisms.single import run_mechanism
 from dpdistinct.question.parameters import Parameters, check_parameters
 from laws import HidingLaw, TentLaw, hiding_law, selection_log_law, tent_loss
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpdistinct import Contributions, Curve
+from dpdistinct.mechanisms.answer import Answer, count_at
 from dpdistinct.mechanisms.noise import Sampler
-from dpdistinct.mechanisms.single import Answer, count_at
 from dpdistinct.question.parameters import Parameters
 from dpdistinct.trusted.explore import explore
 from exact import branches, loads_curve, loss, parameters

@@ -29,6 +29,7 @@ from dpdistinct.cost import Cost, exact
 from dpdistinct.errors import ParameterError, shown
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve
+from dpdistinct.mechanisms.answer import Answer
 from dpdistinct.mechanisms.choice import GroupRule, group_grid, group_rule, group_scores, group_share
 from dpdistinct.mechanisms.gem import RESOLUTION
 from dpdistinct.mechanisms.joint import JOINT_SHARE, STEPS, joint_bounds
@@ -41,7 +42,7 @@ from dpdistinct.mechanisms.margins import (
     total_margin,
 )
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin, noise_scale
-from dpdistinct.mechanisms.single import Answer, draw_joint, joint_answer, run_mechanism
+from dpdistinct.mechanisms.single import draw_joint, joint_answer, run_mechanism
 from dpdistinct.question.parameters import (
     MAX_BOUND,
     Aim,

@@ -1,6 +1,6 @@
-"""The mechanisms. Each reads a curve and returns what may be published.
+"""The mechanisms of single counts. Each reads a curve and returns what may be published.
 
-The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
+That of the paper is in paper.py. The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
 removing one person, for all but "tent" also for changing one, and lower_bound <= truth with
 probability at least 1 - beta (docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py,
 tests/answers/test_release.py).
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -19,9 +18,11 @@ from numpy.typing import NDArray
 
 from dpdistinct.digits import log
 from dpdistinct.graph.curves import Curve
-from dpdistinct.mechanisms.gem import RESOLUTION, Rule, make_rule, paper_scores, qualities, rule_scores, units
+from dpdistinct.mechanisms.answer import Answer, count_at
+from dpdistinct.mechanisms.gem import RESOLUTION, Rule, make_rule, rule_scores, units
 from dpdistinct.mechanisms.joint import JOINT_SHARE, OFFSETS, STEPS, joint_counted, joint_margin, joint_rule
 from dpdistinct.mechanisms.noise import Sampler, laplace_margin
+from dpdistinct.mechanisms.paper import paper
 from dpdistinct.mechanisms.tent import CHAINS, tent_chain
 from dpdistinct.question.parameters import DEFAULT_MAX_BOUND, Mechanism, Parameters
 
@@ -36,32 +37,9 @@ SHARP_HEAD_START = Fraction(7, 10)  # of the cost, for equal bounds; falls to no
 R2T_BASE = 5.5
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a mechanism publishes."""
-
-    lower_bound: int
-    estimate: int | None  # None: there is no noisy count
-    bound: int | None
-    upper_bound: int | None = None  # of people alone
-
-
 def run_mechanism(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
     """Spend parameters.epsilon on this curve, once."""
     return MECHANISMS[parameters.mechanism](curve, parameters, sampler)
-
-
-def paper(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
-    """Algorithm 1 (with method "greedy": Algorithm 2) of the paper, as printed, in integers."""
-    max_bound = parameters.max_bound or DEFAULT_MAX_BOUND["paper"]
-    half = parameters.epsilon / 2
-    bounds = range(parameters.min_bound, max_bound + 1)
-    t = 2 / half * log(len(bounds) / parameters.beta)
-    cost = per_bound(half, parameters.beta) + t
-    quality = qualities(curve.at_all(bounds), bounds, units(cost))
-    scores = paper_scores(quality, bounds)
-    chosen = sampler.select(scores, sensitivity=RESOLUTION, epsilon=half, draw="exponential")
-    return count_at(bounds[chosen], curve, half, parameters.beta, sampler)
 
 
 def joint(curve: Curve, parameters: Parameters, sampler: Sampler) -> Answer:
@@ -209,13 +187,6 @@ def output_grid() -> NDArray[np.int64]:
     return np.concatenate([np.arange(128, dtype=np.int64), *octaves])
 
 
-def count_at(bound: int, curve: Curve, epsilon: Fraction, beta: Fraction, sampler: Sampler) -> Answer:
-    """The noisy count at a bound that is public by now, and the lower bound it supports."""
-    noisy = sampler.laplace(curve.at(bound), sensitivity=bound, epsilon=epsilon)
-    margin = laplace_margin(sensitivity=bound, epsilon=epsilon, beta=beta)
-    return Answer(lower_bound=max(0, noisy - margin), estimate=max(0, noisy), bound=bound)
-
-
 MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
     "joint": joint,
     "tent": tent,
@@ -226,8 +197,3 @@ MECHANISMS: dict[Mechanism, Callable[[Curve, Parameters, Sampler], Answer]] = {
     "shifted_inverse": shifted_inverse,
     "people": people,
 }
-
-
-def per_bound(epsilon: Fraction, beta: Fraction) -> Fraction:
-    """What each unit of the bound costs in margin: ln(1 / 2 beta) / epsilon."""
-    return log(1 / (2 * beta)) / epsilon

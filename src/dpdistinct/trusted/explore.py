@@ -23,9 +23,10 @@ from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
 from dpdistinct.graph.groups import GroupedCurve, grouped_greedy_curve
 from dpdistinct.graph.reading import contributions_of, curve_of, read_groups
+from dpdistinct.mechanisms.answer import Answer
 from dpdistinct.mechanisms.by_group import GroupParameters
 from dpdistinct.mechanisms.noise import OpenDPSampler, Sampler, laplace_margin
-from dpdistinct.mechanisms.single import Answer, run_mechanism
+from dpdistinct.mechanisms.single import run_mechanism
 from dpdistinct.question.group_lists import Value
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.parameters import (
