@@ -1,8 +1,8 @@
 """The mechanisms of single counts. Each reads a curve and returns what may be published.
 
-That of the paper is in paper.py. The curve is private, everything else is public. Guarantee of each: epsilon-DP for adding or
-removing one person, for all but "tent" also for changing one, and lower_bound <= truth with
-probability at least 1 - beta (docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py,
+That of the paper is in paper.py. The curve is private, everything else is public. Guarantee of each:
+epsilon-DP for adding or removing one person, for all but "tent" also for changing one, and lower_bound <=
+truth with probability at least 1 - beta (docs/proofs/mechanisms.md; tests/privacy/test_privacy_exact.py,
 tests/answers/test_release.py).
 """
 
