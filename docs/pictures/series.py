@@ -89,7 +89,7 @@ def main() -> None:
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes[1].set_xlabel("month", fontsize=14)
     figure.supylabel("distinct sites", fontsize=14)
-    words = "Black: the truth (private). Teal: published, with its bound. Grey: 20 other years."
+    words = "Top line: the truth (private). Dots: published, with its bound. Thin: 20 other years."
     figure.suptitle(words, fontsize=12, color="#55605c")
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=120)
 
