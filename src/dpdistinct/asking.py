@@ -249,7 +249,7 @@ def _answered(
     if len(parts) == 1:
         stored, path = _stored(parts, noted, lambda bound=None: draw(bound)[0], payment)
         return Answered((_release_of(stored.answer),), stored, path)
-    stored, path = _stored(parts, noted, lambda: Together(draw(), cost_of(parts)), payment)
+    stored, path = _stored(parts, noted, lambda: Together(draw(), _cost(parts)), payment)
     return Answered(tuple(map(_release_of, stored.answer["answers"])), stored, path)
 
 
@@ -288,7 +288,7 @@ def _foreseen(
     return foreseen
 
 
-def cost_of(parts: Sequence[Part]) -> Cost:
+def _cost(parts: Sequence[Part]) -> Cost:
     """What the answers cost together."""
     return sum((part.parameters.cost for part in parts), start=Cost(Fraction(0)))
 
@@ -440,7 +440,7 @@ def _request(parts: Sequence[Part], noted: Noted, payment: Payment) -> dict[str,
         "dataset": payment.dataset,
         "question": asked[0] if len(asked) == 1 else {"questions": asked},
         "input": noted.input,
-        "cost": cost_of(parts),
+        "cost": _cost(parts),
         "request_id": payment.request_id,
         "who": payment.who,
         "series": payment.series,
