@@ -71,13 +71,14 @@ class AnsweredQueries:
 class Explained:
     """What the queries of a text would do. read: of each table how it would be read, and its columns.
 
-    Public: no row was read, and nothing spent. quote: what the ledger says, and its path.
+    Public: no row was read, and nothing spent. quote: what the ledger of this path says.
     """
 
     queries: str
     read: Mapping[str, tuple[dict[str, str], tuple[str, ...]]]
     cost: Cost
-    quote: tuple[Quote, str] | None = None
+    quote: Quote | None = None
+    ledger: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,15 +141,15 @@ def explain_queries(
             name: (described(given.data, given.reading, machine), tuple(tables.bound[name].table.columns))
             for name, given in tables.given.items()
         }
-        quote = None
+        quote = ledger = None
         if tables.noted is not None:
             alone = _alone(queries, tables)
             if alone is None:
                 one, *_ = foresee_together(_parts(queries, tables, machine), tables.noted, {}, payment)
             else:
                 one = foresee(*alone, machine, payment)
-            quote = None if one.quote is None or one.ledger is None else (one.quote, one.ledger)
-    return Explained("\n".join(lines), read, total, quote)
+            quote, ledger = one.quote, one.ledger
+    return Explained("\n".join(lines), read, total, quote, ledger)
 
 
 def _alone(queries: Sequence[_Query], tables: _Tables) -> tuple[Any, Question, Reading] | None:

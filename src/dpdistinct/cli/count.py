@@ -80,8 +80,10 @@ def count(
         return _print_bill(foresee(*asked), payment, as_json)
     with options.on_terminal("opening", data) as progress:
         answered = ask(*asked, progress=progress)
-    _print(answered, payment, pivot, as_json)
-    options.write_outputs(_wide(answered.release, pivot), output)
+    release: Any = answered.release
+    wide = None if pivot is None else release.pivot(pivot)
+    _print(answered, payment, wide, as_json)
+    options.write_outputs(release if wide is None else wide, output)
 
 
 def _tell_of_pairs(question: Question, as_json: bool) -> None:
@@ -99,13 +101,8 @@ def _priced(given: dict[str, Any]) -> dict[str, Any]:
     return given if given["subscription"] is None or typed else given | {"epsilon": "1"}
 
 
-def _wide(release: Any, pivot: str | None) -> Any:
-    """The release, or what --pivot makes of it."""
-    return release if pivot is None else release.pivot(pivot)
-
-
-def _print(answered: Answered, payment: Payment, pivot: str | None, as_json: bool) -> None:
-    """The answer, and what a program or a person needs to know about its price."""
+def _print(answered: Answered, payment: Payment, wide: Any, as_json: bool) -> None:
+    """The answer, and what a program or a person needs to know about its price. wide: what --pivot made."""
     release: Any = answered.release
     if as_json:
         fields: dict[str, Any] = release.to_dict() | {"sentence": release.sentence()}
@@ -113,5 +110,5 @@ def _print(answered: Answered, payment: Payment, pivot: str | None, as_json: boo
         fields |= {"warning": warning} if warning else {}
         print_json(fields, answered, payment)
         return
-    say_texts(texts_of(release, None if pivot is None else release.pivot(pivot)))
+    say_texts(texts_of(release, wide))
     say_price(release.epsilon, answered, payment)

@@ -10,7 +10,6 @@ from dpdistinct.wording import several
 if TYPE_CHECKING:
     from dpdistinct.asking import Foreseen
     from dpdistinct.cost import Cost
-    from dpdistinct.ledger.account import Quote
     from dpdistinct.querying import Explained
 
 
@@ -66,16 +65,12 @@ def bill_of_queries(explained: Explained, dataset: str | None) -> str:
         f"{name}: {read_in_words(read)}; columns {', '.join(columns)}"
         for name, (read, columns) in explained.read.items()
     ]
-    quote, ledger = explained.quote or (None, None)
-    lines += [explained.queries, f"together: {explained.cost}", _of_ledger(quote, ledger, dataset), DRY]
+    lines += [explained.queries, f"together: {explained.cost}", _ledger(explained, dataset), DRY]
     return "\n".join(lines)
 
 
-def _ledger(foreseen: Foreseen, dataset: str | None) -> str:
-    return _of_ledger(foreseen.quote, foreseen.ledger, dataset)
-
-
-def _of_ledger(quote: Quote | None, ledger: str | None, dataset: str | None) -> str:
+def _ledger(foreseen: Foreseen | Explained, dataset: str | None) -> str:
+    quote, ledger = foreseen.quote, foreseen.ledger
     if quote is None:
         return "ledger: none, so nobody keeps account of what is spent"
     if quote.stored:

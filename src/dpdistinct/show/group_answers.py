@@ -115,10 +115,15 @@ def about_shown(release: GroupedRelease) -> list[str]:
     ]
 
 
-def _about_limit(release: GroupedRelease, cells: bool) -> str:
+def limits_of(release: GroupedRelease) -> str:
+    """The limit for each person; of groups that have limits of their own, from the least to the largest."""
     least, most = min(row.bound for row in release.rows), max(row.bound for row in release.rows)
-    limit = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    pairs = "pair" if most == 1 else "pairs"
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _about_limit(release: GroupedRelease, cells: bool) -> str:
+    limit = limits_of(release)
+    pairs = "pair" if limit == "1" else "pairs"
     if cells:
         return f"Counted are at most {limit} {pairs} for each person; the truth may be far higher."
     if release.aim == "estimate":

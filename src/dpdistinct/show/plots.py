@@ -26,7 +26,7 @@ from dpdistinct.errors import ParameterError
 from dpdistinct.question.group_lists import SHAPES, Every, first_day
 from dpdistinct.question.parameters import Method
 from dpdistinct.show.answers import title_of, words_of
-from dpdistinct.show.group_answers import margin_together, range_of_noise
+from dpdistinct.show.group_answers import limits_of, margin_together, range_of_noise
 from dpdistinct.show.group_answers import title_of as title_of_groups
 from dpdistinct.show.marks import Mark
 from dpdistinct.wording import NOT_PRIVATE, confidence, group_name, plain, printable
@@ -373,13 +373,11 @@ def _about(
             f"least their noisy count minus {margin_together(release):,}, {sure}."
         )
     line = " Line: the range of the noise." if any(mark.ends for mark in marks) else ""
-    bounds = sorted({row.bound for row in release.rows})
-    limit = " to ".join(f"{bound:,}" for bound in dict.fromkeys([bounds[0], bounds[-1]]))
     marks_of = f"{'Bar and number' if numbers else 'Bar'}: {least} Dot: noisy count.{line}"
     if as_line:
         band = " Grey: the range of the noise." if line else ""
         marks_of = f"Pale area: {least} Line: noisy count.{band}"
-    return f"{marks_of} Limit for each person: {limit}; the truth may be higher."
+    return f"{marks_of} Limit for each person: {limits_of(release)}; the truth may be higher."
 
 
 # --- single counts

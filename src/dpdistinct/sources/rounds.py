@@ -127,9 +127,9 @@ def rest_of(engine: Engine, least: int, memory: int, progress: Callable[[str], N
         before, left = left, _pairs(engine)
         gone = before - left
         if left * BYTES_PER_PAIR <= memory:
-            if left <= SMALL or gone < before / 10:
+            if left <= SMALL or 10 * gone < before:
                 break
-        elif to_look_at < left or (gone < before / 100 and not repeated):
+        elif to_look_at < left or (100 * gone < before and not repeated):
             raise InputError(TOO_MUCH_LEFT)
         repeated = False
     engine.keep("bases", BASES)
