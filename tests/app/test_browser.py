@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,12 +131,9 @@ def make_long(folder: Path) -> None:
 
 
 def test_what_is_typed_before_the_script_is_there_counts(window: Any) -> None:
-    waiting: list[Any] = []
-    window.route("**/static/app.js", lambda route: waiting.append(route))
-    to_privacy(window)
-    window.get_by_label("Epsilon: what").fill("0,5")
-    with window.expect_response("**/static/app.js"):
-        waiting[-1].continue_()
+    with held_up(window, "**/static/app.js"):
+        to_privacy(window)
+        window.get_by_label("Epsilon: what").fill("0,5")
     window.get_by_text("With epsilon 0.5").wait_for()
 
 
@@ -350,7 +348,7 @@ def test_by_the_keyboard_alone(window: Any, folder: Path) -> None:
 
 
 def screens_of(tab: Any, page: Page) -> Iterator[str]:
-    """Every screen, one after the other."""
+    """Every screen, one after the other, each when it is there as a whole."""
     yield "file"
     tab.goto(page.base + "/data?file=nothing.csv")
     yield "refused"
@@ -371,30 +369,48 @@ def screens_of(tab: Any, page: Page) -> Iterator[str]:
     tab.get_by_label("The groups, one in a line").fill("Köln\nMünchen\nZürich\nRom")
     tab.locator("summary").evaluate_all("(all) => all.forEach((one) => one.click())")
     yield "question"
-    tab.get_by_role("button", name="Next: how private").click()
+    follow(tab, "button", "Next: how private")
     tab.locator("summary").first.click()
     tab.get_by_label("Who will see the answers?").select_option("public")
     yield "privacy"
-    tab.get_by_role("button", name="Propose").click()
+    follow(tab, "button", "Propose")
     yield "proposed"
-    tab.get_by_role("button", name="Next: the bill").click()
+    follow(tab, "button", "Next: the bill")
     yield "bill"
     tab.get_by_role("button", name=re.compile("Release|Show the answer")).click()
     tab.get_by_role("heading", name="To publish").wait_for(timeout=60_000)
     yield "answer"
-    tab.get_by_role("link", name="Explorer").click()
+    follow(tab, "link", "Explorer")
     yield "explore"
     tab.get_by_label("I may see this data").check()
-    tab.get_by_role("button", name="Explore").click()
-    yield "reading"
+    with held_up(tab, "**/job?**"):  # or the page would leave this screen while it is looked at
+        follow(tab, "button", "Explore")
+        yield "reading"
     tab.get_by_role("heading", name="The mechanisms").wait_for(timeout=120_000)
     yield "explored"
     tab.goto(page.base + "/account")
     yield "accounts"
-    tab.get_by_role("link", name="besuche").click()
+    follow(tab, "link", "besuche")
     yield "account"
-    tab.get_by_role("link", name="Look at it").first.click()
+    follow(tab, "link", "Look at it")
     yield "stored"
+
+
+def follow(tab: Any, role: str, name: str) -> None:
+    """To where this link or button leads."""
+    with tab.expect_navigation():
+        tab.get_by_role(role, name=name).first.click()
+
+
+@contextmanager
+def held_up(tab: Any, asked: str) -> Iterator[None]:
+    """What is asked here is sent when this block has ended."""
+    waiting: list[Any] = []
+    tab.route(asked, lambda route: waiting.append(route))
+    yield
+    while waiting:
+        waiting.pop().continue_()
+    tab.unroute(asked)
 
 
 LOOKS = [(width, theme) for width in (400, 1400) for theme in ("light", "dark")]
@@ -413,6 +429,7 @@ def test_every_screen_is_for_everyone(chrome: Any, page: Page, width: int, theme
     with windows as tab:
         found = {}
         for name in screens_of(tab, page):
+            tab.wait_for_load_state()
             tab.evaluate(script)
             report = tab.evaluate("() => axe.run(document)")
             assert len(report["passes"]) > 5  # it has looked
