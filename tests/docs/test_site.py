@@ -10,8 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+
+from chromium import axe, browser, why_not
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("docs/tutorials/*.ipynb"))
@@ -56,6 +59,40 @@ def test_formulas_are_set_and_printed_tables_keep_their_rows(site: Path) -> None
     assert "l'<sub>i</sub>" in (site / "proofs" / "joint.html").read_text()
     assert '<span class="go row">DE  ' in (site / "groups.html").read_text()
     assert '<span class="go">Privacy: ' in (site / "groups.html").read_text()  # a sentence wraps
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "-")
+@pytest.mark.parametrize(("width", "theme"), [(1400, "dark"), (390, "light")])
+def test_every_page_is_for_everyone(site: Path, width: int, theme: Any) -> None:
+    """axe-core finds nothing serious, and no page is wider than the window."""
+    script = axe()
+    if script is None:
+        pytest.skip("axe-core could not be had from npm")
+    pages = [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]  # the theme's own
+    assert len(pages) > 30
+    # The theme makes the frames in which wide tables scroll; browsers let the keyboard into them.
+    rules = {"rules": {"scrollable-region-focusable": {"enabled": False}}}
+    found = {}
+    with browser() as chrome:
+        tab = chrome.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        )
+        for page in pages:
+            tab.goto(page.as_uri())
+            tab.evaluate(script)
+            report = tab.evaluate("(rules) => axe.run(document, rules)", rules)
+            assert len(report["passes"]) > 5  # it has looked
+            serious = [
+                (one["id"], one["nodes"][0]["html"][:120])
+                for one in report["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+            wide = tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+            if serious or wide:
+                found[page.relative_to(site)] = (serious, wide)
+    assert not found
 
 
 def runner() -> ModuleType:
