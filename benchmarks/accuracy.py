@@ -231,7 +231,7 @@ def loss_table(title: str, curves: dict[str, Curve]) -> None:
             flush=True,
         )
     paper, sharp, ours, oracle = np.array(table).transpose(2, 0, 1)
-    print(f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, and the largest single one:")
+    print(f"\n{len(curves)} curves x {len(SETTINGS)} settings: geometric mean, and the largest single one:\n")
     for name, ratio in (
         ("joint / sharp", ours / sharp),
         ("sharp / paper", sharp / paper),
