@@ -77,8 +77,8 @@ def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str 
 
 
 def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
-    """Columns of Parquet files that cannot be read by a rule for each value alone, and why. Their names are in
-    small letters, since DuckDB's know no case.
+    """Columns of Parquet files that cannot be read by a rule for each value alone, and why. Their names are
+    in small letters, since DuckDB's know no case.
 
     The schema tells: DuckDB fails on a time beyond the end of the day, on a timestamp in milliseconds that
     does not fit microseconds, and on text that is no JSON; and where files disagree on a type, it would
