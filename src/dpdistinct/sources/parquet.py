@@ -13,6 +13,7 @@ from dpdistinct.sources.folders import folders_of
 
 OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
 TWIN = "is there in a file under names that differ in case alone; rename one"
+JSON = "is JSON, which cannot be read for certain; write it as text"
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
@@ -46,15 +47,15 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
         connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(left)} FROM {source}")
 
 
-def refuse_milliseconds(paths: list[str], question: Question) -> None:
-    """Spark fails on the same timestamps in milliseconds as DuckDB, and tells nobody that they are there."""
+def refuse_for_spark(paths: list[str], question: Question) -> None:
+    """Spark fails on the same values as DuckDB, and tells nobody that they may be there; but JSON is text to it."""
     if not paths:
         return
     with query_errors(file_name(paths[0])), load_duckdb().connect() as connection:
         unsafe = _unsafe_columns(connection, literal([glob.escape(path) for path in paths]))
     for name in question.names:
-        why = unsafe.get(name.lower(), "")
-        if why == TWIN or "milliseconds" in why:
+        why = unsafe.get(name.lower(), JSON)
+        if why != JSON:
             raise ColumnError(f"column {name!r} {why} [DP03]")
 
 
@@ -111,7 +112,7 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
                 "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
             )
         elif str(kind) == "JSON":
-            unsafe[name] = "is JSON, which cannot be read for certain; write it as text"
+            unsafe[name] = JSON
         if logical != "NullType()" and kinds.setdefault(name, str(kind)) != str(kind):
             unsafe[name] = "has different types in different files; write them with one type"
         if name in here:
