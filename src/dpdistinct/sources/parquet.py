@@ -48,7 +48,7 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
 
 
 def refuse_for_spark(paths: list[str], question: Question) -> None:
-    """Spark fails on the same values as DuckDB, and tells nobody that they may be there; but JSON is text to it."""
+    """Spark fails on the same values as DuckDB, without a word that they may be there; JSON is text to it."""
     if not paths:
         return
     with query_errors(file_name(paths[0])), load_duckdb().connect() as connection:
