@@ -122,9 +122,16 @@ def test_both_zeros_are_one_value_and_all_nan_are_one(kind: str, width: str, tmp
     assert read(KINDS[kind].write(connection, tmp_path), **SIDES).elements == 4  # 0, NaN, infinity, 1.5
 
 
-def test_nan_in_pandas_is_a_missing_value() -> None:
-    frame = pd.DataFrame({"person": range(len(FLOATS)), "element": FLOATS})
-    assert read(frame, **SIDES).elements == 3
+@pytest.mark.parametrize("how", [{}, {"trim": True}, {"sql": "SELECT * FROM data"}], ids=["", "trim", "sql"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_nan_in_pandas_is_a_missing_value(masked: bool, how: dict[str, Any]) -> None:
+    column: Any = FLOATS
+    if masked:  # which is not the same as NA there
+        column = pd.arrays.FloatingArray(np.array(FLOATS), np.zeros(len(FLOATS), np.bool_))
+        assert pd.Series(column).isna().sum() == 0
+    people = [f"p{i}" for i in range(len(FLOATS))]  # text, by which DuckDB takes the whole frame as Arrow
+    frame = pd.DataFrame({"person": people, "element": column})
+    assert read(frame, **SIDES, **how).elements == 3
 
 
 def test_text_files_are_read_as_text_whatever_it_looks_like(tmp_path: Path) -> None:
