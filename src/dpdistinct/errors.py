@@ -81,6 +81,25 @@ NO_MEMORY = (
 )
 
 
+TOO_LARGE = (
+    "the table has 2^31 or more people, or as many distinct elements (by group: pairs of group and element), "
+    "and nothing was published; with a memory_limit a single count may have any number of elements, and with "
+    "method greedy beside it a count by group, too; of more people ask for a part of them. Whether this "
+    "happens depends on the data: keep it to those who may see the table [DP17]"
+)
+
+
+@contextmanager
+def limit_of_size() -> Iterator[None]:
+    """The core's error at its limit of size becomes one of ours, a constant with the ways out."""
+    try:
+        yield
+        return
+    except OverflowError:
+        pass
+    raise InputError(TOO_LARGE)
+
+
 def told_instead(error: BaseException, message: str, kind: type[InputError] = InputError) -> BaseException:
     """A constant in place of an error whose text may quote the data: this one, unless its cause is known."""
     if str(error) == "Query interrupted":  # all that DuckDB leaves of Ctrl-C

@@ -14,6 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dpdistinct
+from dpdistinct import Ledger
 from dpdistinct.errors import InputError, ParameterError
 from dpdistinct.question.group_lists import (
     SHAPES,
@@ -71,6 +73,18 @@ def test_several_columns_are_tuples_or_all_combinations() -> None:
     found = parse_groups(both, columns=columns, every="month")
     assert isinstance(found, GroupList)
     assert found.labels == [("DE", "2024-01"), ("DE", "2024-02"), ("FR", "2024-01"), ("FR", "2024-02")]
+
+
+@pytest.mark.parametrize("label", ["\ud800", "a\udcff"])
+def test_a_label_with_half_a_character_is_refused_before_anything_is_paid(label: str, tmp_path: Path) -> None:
+    """As Python has a byte that is not UTF-8 on a command line: no row has such a label."""
+    (tmp_path / "visits.csv").write_text("person,element,place\na,x,1\n")
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("visits", 2)
+    visits = dpdistinct.table(tmp_path / "visits.csv", person="person", ledger=ledger, dataset="visits")
+    with pytest.raises(ParameterError, match=r"^groups must have text in UTF-8 as entries"):
+        visits.count("element", by="place", groups=["1", label])
+    assert ledger.requests("visits") == []
 
 
 def test_a_file_names_its_columns(tmp_path: Path) -> None:

@@ -309,6 +309,6 @@ def test_more_people_or_elements_than_the_numbers_hold_are_an_error() -> None:
     three_people = batch_of([(1, 1), (2, 1), (3, 2)])
     three_elements = batch_of([(1, 1), (2, 2), (1, 3)])
     for rows in (three_people, three_elements):
-        with pytest.raises(OverflowError, match=r"2\^31 or more people or elements.*greedy_curve_of_sorted"):
+        with pytest.raises(OverflowError, match=r"2\^31 or more people or elements$"):
             graph_of(rows, max_index=2)
         assert graph_of(rows, max_index=3).pairs == 3

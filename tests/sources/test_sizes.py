@@ -12,12 +12,13 @@ import pytest
 
 import asked
 from asked import open_source
-from dpdistinct import Ledger, _core
+from dpdistinct import InputError, Ledger, _core
 from dpdistinct.question.machine import Machine
 from dpdistinct.question.question import Question
 from dpdistinct.sources.duck import Relation
 
 SIDES: dict[str, Any] = {"person": "person", "element": "element"}
+TOO_LARGE = r"2\^31 or more people, or as many distinct .* keep it to those who may see the table \[DP17]$"
 COLUMNS = "i::VARCHAR AS person, i::VARCHAR::BLOB AS element, 'x' AS place"
 
 
@@ -77,11 +78,30 @@ def test_the_limit_of_people_and_elements_is_named_beside_time_and_memory(
     ledger.create("visits", 2)
     rows = pa.table({"person": [1, 2, 3], "element": [1, 1, 1], "place": ["a", "a", "a"]})
     paying: dict[str, Any] = {"ledger": ledger, "dataset": "visits", "data_name": "three people"}
-    with pytest.raises(OverflowError, match=r"2\^31 or more people or elements"):
+    with pytest.raises(InputError, match=TOO_LARGE):
         asked.count_distinct(rows, **SIDES, **paying)
-    with pytest.raises(OverflowError, match=r"2\^31 or more people or elements"):
+    with pytest.raises(InputError, match=TOO_LARGE):
         asked.count_distinct_by(rows, **SIDES, **paying, group_by="place", groups=["a"])
     assert [request.answered for request in ledger.requests("visits")] == [False, False]
+
+
+def test_more_than_a_kernel_can_number_is_told_wherever_it_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rows are read, and at their end; by group, and sorted on disk."""
+    rows = pa.table({"person": [1, 2, 3], "element": [1, 1, 1], "place": ["a", "a", "a"]})
+    on_disk: dict[str, Any] = {**SIDES, "method": "greedy", "memory_limit": "1GB", "epsilon": 1}
+
+    def fails(*_: Any) -> Any:
+        raise OverflowError("the core's own text")
+
+    for step in ("add", "loads", "rounds"):
+        small = type("Small", (_core.SortedGreedy,), {step: fails})
+        monkeypatch.setattr(_core, "SortedGreedy", small)
+        if step != "rounds":
+            with pytest.raises(InputError, match=TOO_LARGE):
+                asked.count_distinct(rows, **on_disk)
+        if step != "loads":
+            with pytest.raises(InputError, match=TOO_LARGE):
+                asked.count_distinct_by(rows, **on_disk, group_by="place", groups=["a"])
 
 
 @pytest.mark.slow

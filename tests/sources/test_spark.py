@@ -169,6 +169,26 @@ def test_what_spark_reads_is_what_the_ledger_notes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_times_of_day_are_refused_by_the_schema_of_local_files(tmp_path: Path) -> None:
+    """Spark turns microseconds into nanoseconds, and fails on a time that does not fit."""
+    for value in (1, 2**62):
+        times = pa.array([0, value], pa.int64()).view(pa.time64("us"))
+        pq.write_table(pa.table({"person": [1, 2], "element": times}), tmp_path / "visits.parquet")
+        with pytest.raises(InputError, match=r"^column 'element' is a TIME, .* \[DP03\]$"):
+            asked.read(tmp_path / "visits.parquet", **SIDES, engine="spark")
+
+
+@pytest.mark.usefixtures("spark")
+def test_files_that_disagree_on_a_type_are_refused_for_spark_as_elsewhere(tmp_path: Path) -> None:
+    """Spark takes the schema of one of them."""
+    for name, kind in (("element", pa.int64()), ("Element", pa.string())):
+        table = pa.table({"person": [1, 2], name: pa.array([1, 2]).cast(kind)})
+        pq.write_table(table, tmp_path / f"{name}.{kind}.parquet")
+    with pytest.raises(InputError, match=r"^column 'element' has different types in different files"):
+        asked.read(tmp_path / "*.parquet", **SIDES, engine="spark")
+
+
+@pytest.mark.usefixtures("spark")
 def test_timestamps_in_milliseconds_are_refused_by_the_schema_of_local_files(tmp_path: Path) -> None:
     times = pa.array([0, 1], pa.timestamp("ms"))
     pq.write_table(pa.table({"person": times, "element": [1, 2]}), tmp_path / "visits.parquet")

@@ -31,6 +31,7 @@ from asked import open_source, read
 from dpdistinct import (
     ColumnError,
     Contributions,
+    DpdistinctError,
     FileError,
     InputError,
     ParameterError,
@@ -121,9 +122,16 @@ def test_both_zeros_are_one_value_and_all_nan_are_one(kind: str, width: str, tmp
     assert read(KINDS[kind].write(connection, tmp_path), **SIDES).elements == 4  # 0, NaN, infinity, 1.5
 
 
-def test_nan_in_pandas_is_a_missing_value() -> None:
-    frame = pd.DataFrame({"person": range(len(FLOATS)), "element": FLOATS})
-    assert read(frame, **SIDES).elements == 3
+@pytest.mark.parametrize("how", [{}, {"trim": True}, {"sql": "SELECT * FROM data"}], ids=["", "trim", "sql"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_nan_in_pandas_is_a_missing_value(masked: bool, how: dict[str, Any]) -> None:
+    column: Any = FLOATS
+    if masked:  # which is not the same as NA there
+        column = pd.arrays.FloatingArray(np.array(FLOATS), np.zeros(len(FLOATS), np.bool_))
+        assert pd.Series(column).isna().sum() == 0
+    people = [f"p{i}" for i in range(len(FLOATS))]  # text, by which DuckDB takes the whole frame as Arrow
+    frame = pd.DataFrame({"person": people, "element": column})
+    assert read(frame, **SIDES, **how).elements == 3
 
 
 def test_text_files_are_read_as_text_whatever_it_looks_like(tmp_path: Path) -> None:
@@ -462,6 +470,31 @@ def test_names_that_differ_in_case_alone_are_never_mixed_up(names: list[str]) ->
     assert read(table, person="person", element=second).elements == 2
     with pytest.raises(ColumnError, match="differ in case alone; rename one"):
         read(table, person="person", element="Url")
+
+
+def test_a_column_of_parquet_files_in_two_spellings_is_refused_by_the_schema(tmp_path: Path) -> None:
+    """DuckDB takes both for one, and would convert values, of which a single one may fail the table."""
+    people = pa.array(["a", "b"])
+    types = {
+        "another type": (pa.date32(), pa.timestamp("us"), "has different types in different files"),
+        "milliseconds": (pa.timestamp("us"), pa.timestamp("ms"), "is a timestamp in milliseconds"),
+    }
+    for case, (first, second, why) in types.items():
+        paths = [tmp_path / f"{case} {i}.parquet" for i in range(2)]
+        for path, name, kind in zip(paths, ("Day", "day"), (first, second), strict=True):
+            days = pa.array([1, 2], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+            pq.write_table(pa.table({"person": people, name: days}), path)
+        with pytest.raises(ColumnError, match=f"'Day' {why}"):
+            read(paths, person="person", element="day")
+        with pytest.raises(DpdistinctError, match="there is no column 'day'"):
+            read(paths, person="person", element="day", sql="SELECT person, day FROM data")
+    odd = pa.array([2**62, 2**62], pa.timestamp("ms"))
+    for names in (["Day", "day"], ["day", "Day"], ["day", "DAY", "day_1"]):
+        columns = [people, pa.array([1, 2]), odd, pa.array(["x", "y"])]
+        pq.write_table(pa.table(columns[: 1 + len(names)], ["person", *names]), tmp_path / "twins.parquet")
+        for name in ("day", "DAY", "day_1", "DAY_1", "day_1_1"):
+            with pytest.raises(ColumnError, match=r"differ in case alone|no column"):
+                read(tmp_path / "twins.parquet", person="person", element=name)
 
 
 def test_a_missing_column_comes_with_the_nearest_names() -> None:

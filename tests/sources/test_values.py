@@ -199,6 +199,23 @@ def test_several_threads_hash_the_rows_of_large_and_small_batches_in_order(threa
     assert keys_of(Keys(_core.key_stream(table.__arrow_c_stream__(), [0], [1], threads=threads))) == expected
 
 
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("groups", [False, True])
+def test_a_row_that_is_null_as_a_whole_is_left_out(groups: bool, dictionary: bool) -> None:
+    """Whatever its columns hold. The mask has an offset of its own."""
+    words = pa.array([f"w{i}" for i in range(20_000)])
+    place = pa.array(["a"] * 20_000)
+    columns = [pa.array(range(20_000)), words, place.dictionary_encode() if dictionary else place]
+    mask = pa.array([i % 3 == 0 for i in range(20_000)])
+    rows = pa.StructArray.from_arrays(columns, names=["person", "element", "place"], mask=mask)
+    by: Any = ([2], [("a",)], 1) if groups else ()
+    for start, stop in ((0, 20_000), (5, 17), (9, 10), (8000, 19_999)):
+        stream = pa.chunked_array([rows.slice(start, stop - start)])
+        found = keys_of(Keys(_core.key_stream(stream.__arrow_c_stream__(), [0], [1], *by)))
+        expected = [expected_key("person", integer(i)) for i in range(start, stop) if i % 3]
+        assert [person for person, _ in found] == expected
+
+
 texts = st.sampled_from(["", "a", "b", "日本", "a longer text than twelve bytes"])
 
 

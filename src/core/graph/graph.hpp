@@ -33,10 +33,7 @@ struct Graph {
 inline constexpr std::uint64_t kMaxIndex = 0x7fffffff;
 
 struct TooLarge : std::overflow_error {
-    TooLarge()
-        : std::overflow_error(
-              "the table has 2^31 or more people or elements, too many for memory; "
-              "stream it sorted by element through greedy_curve_of_sorted instead") {}
+    TooLarge() : std::overflow_error("the table has 2^31 or more people or elements") {}  // errors.py says more
 };
 
 }  // namespace dpdistinct

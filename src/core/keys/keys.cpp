@@ -51,6 +51,7 @@ class Hasher {
         };
         Keys keys;
         complete_.assign(rows, 1);
+        leave_out_null_rows(slice);
         for (std::size_t side = 0; side < 2; ++side) keys[side].assign(rows, salt_hash(side));
         if (!labels_.empty()) {
             found_.resize(rows);
@@ -64,7 +65,7 @@ class Hasher {
                 find_groups(groups);
             }
             for (std::size_t i = 0; i < rows; ++i) {
-                complete_[i] = found_[i] != nullptr;
+                complete_[i] = complete_[i] && found_[i];
                 if (found_[i]) keys[1][i] = found_[i]->pair;
             }
         }
@@ -84,6 +85,15 @@ class Hasher {
 
    private:
     using Columns = std::vector<std::pair<int, Values>>;  // the place of each in a batch
+
+    // A row of a batch may be NULL as a whole, whatever its columns hold.
+    void leave_out_null_rows(const Slice& slice) {
+        const ArrowArray& batch = *slice.batch;
+        if (batch.null_count == 0 || batch.n_buffers < 1 || !batch.buffers[0]) return;
+        const auto* there = static_cast<const std::uint8_t*>(batch.buffers[0]);
+        for (std::size_t i = 0; i < complete_.size(); ++i)
+            complete_[i] = bit(there, batch.offset + slice.row + static_cast<std::int64_t>(i));
+    }
 
     // The group of each row; null if it is not listed.
     void find_groups(const GroupNumbers& groups) {

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpdistinct import _core
-from dpdistinct.errors import ParameterError, without_context
+from dpdistinct.errors import ParameterError, limit_of_size, without_context
 from dpdistinct.question.machine import thread_count
 from dpdistinct.sources.streams import ArrowStream, read_stream
 
@@ -58,7 +58,7 @@ class Contributions:
 
         Equal values must have equal keys. Rows may repeat, in any order, and one with a NULL is left
         out; the memory needed follows the distinct pairs. The result does not depend on `threads`
-        (default: all cores). More than 2^31 people or elements raise OverflowError.
+        (default: all cores). 2^31 people or elements raise InputError.
         """
         return cls.from_parts(streams, threads=threads)
 
@@ -68,7 +68,8 @@ class Contributions:
         builder = _core.GraphBuilder(thread_count("threads", threads))
         for part in parts:
             read_stream(part, builder.add)
-        return cls(builder.graph())
+        with limit_of_size():
+            return cls(builder.graph())
 
     @property
     def people(self) -> int:

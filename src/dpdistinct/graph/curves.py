@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import _core
-from dpdistinct.errors import ParameterError, shown
+from dpdistinct.errors import ParameterError, limit_of_size, shown
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.hull import upper_hull
 from dpdistinct.question.machine import thread_count
@@ -162,7 +162,8 @@ def greedy_curve_of_parts(parts: Iterable[ArrowStream]) -> Curve:
     greedy = _core.SortedGreedy()
     for part in parts:
         read_stream(part, greedy.add)
-    return Curve.of_loads(*greedy.loads())
+    with limit_of_size():
+        return Curve.of_loads(*greedy.loads())
 
 
 def sampling_curve(contributions: Contributions) -> Curve:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpdistinct import _core
-from dpdistinct.errors import InputError, ParameterError
+from dpdistinct.errors import InputError, ParameterError, limit_of_size
 from dpdistinct.graph.contributions import Contributions
 from dpdistinct.graph.curves import Curve
 from dpdistinct.question.machine import thread_count
@@ -71,7 +71,8 @@ class GroupedContributions(Contributions):
         builder = _core.GraphBuilder(thread_count("threads", threads))
         for part in parts:
             read_stream(part, builder.add)
-        graph = builder.graph(group_bits=_checked_bits(groups, bits))
+        with limit_of_size():
+            graph = builder.graph(group_bits=_checked_bits(groups, bits))
         if one_group_per_person:
             graph = _core.one_group_per_person(graph)
         return cls(graph, groups, one_group_per_person=one_group_per_person)
@@ -165,7 +166,8 @@ def grouped_greedy_curve_of_parts(
     for part in parts:
         read_stream(part, greedy.add)
     try:
-        rounds = greedy.rounds()
+        with limit_of_size():
+            rounds = greedy.rounds()
     except ValueError as error:  # of the last pair; the kernel's own text is a constant
         raise InputError(str(error)) from None
     return GroupedCurve(bounds, rounds, groups=groups, one_group_per_person=one_group_per_person)

@@ -280,6 +280,11 @@ def _value(value: Any) -> Value:
         return value.isoformat()
     if type(value) not in (str, int, bool):
         raise ParameterError(f"groups must have text, integers, booleans or dates as entries. {WHY}")
+    if type(value) is str and not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
+        raise ParameterError(
+            r"groups must have text in UTF-8 as entries; a byte in the table that is none counts as the four "
+            r"characters \xNN, so write those"
+        )
     return value  # type: ignore[no-any-return]
 
 

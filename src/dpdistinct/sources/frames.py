@@ -182,6 +182,8 @@ def _for_duckdb(series: Any) -> Any:
         return pandas.Series(pandas.arrays.ArrowExtensionArray(series.array.__arrow_array__()))
     if dtype.kind == "O" or isinstance(dtype, pandas.CategoricalDtype | pandas.StringDtype):
         return pandas.Series([text_of(value) for value in series.tolist()], dtype="string")
+    if dtype.kind == "f":  # beside text DuckDB would take NaN among floats with NA for a value
+        return pandas.Series(series.to_numpy(dtype=getattr(dtype, "numpy_dtype", dtype), na_value=np.nan))
     return series
 
 

@@ -75,7 +75,7 @@ def _open_on_spark(
     machine: Machine,
     progress: Callable[[str], None],
 ) -> Source:
-    from dpdistinct.sources.parquet import refuse_milliseconds
+    from dpdistinct.sources.parquet import refuse_for_spark
     from dpdistinct.sources.selecting import needs_trust
     from dpdistinct.sources.spark.session import open_files
     from dpdistinct.sources.spark.source import SparkSource
@@ -90,7 +90,7 @@ def _open_on_spark(
     text = suffix_of(places[0]) in CSV_SUFFIXES
     table, files = open_files(places, question.sql)
     if question.sql is None:
-        refuse_milliseconds([path for path in files or () if suffix_of(path) == ".parquet"], question)
+        refuse_for_spark([path for path in files or () if suffix_of(path) == ".parquet"], question)
     return SparkSource(table, machine.temp_directory, progress, reading=reading, text=text, files=files)
 
 

@@ -12,6 +12,8 @@ from dpdistinct.sources.duck import literal, load_duckdb, query_errors, quoted
 from dpdistinct.sources.folders import folders_of
 
 OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
+TWIN = "is there in a file under names that differ in case alone; rename one"
+JSON = "is JSON, which cannot be read for certain; write it as text"
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
@@ -26,14 +28,15 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
         unsafe = _unsafe_columns(connection, files)
         columns = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
         of_folders = {column.lower() for column in folders[0]}
+        # DuckDB calls the second one of them URL_1.
+        twins = tuple(f"{name}_" for name, why in unsafe.items() if why == TWIN)
+        unsafe |= {column.lower(): TWIN for column in columns if column.lower().startswith(twins)}
         needed = {column.lower() for column in asked} - of_folders
-        for column, why in unsafe.items():
-            if column.lower() in needed:
-                raise ColumnError(f"column {column!r} {why}")
+        for column in columns:
+            if column.lower() in needed & unsafe.keys():
+                raise ColumnError(f"column {column!r} {unsafe[column.lower()]}")
         left = [
-            f"r.{quoted(column)}"
-            for column in columns
-            if column not in unsafe and column.lower() not in of_folders
+            f"r.{quoted(column)}" for column in columns if column.lower() not in unsafe.keys() | of_folders
         ]
         if not left and not of_folders:
             raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
@@ -44,16 +47,16 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
         connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(left)} FROM {source}")
 
 
-def refuse_milliseconds(paths: list[str], question: Question) -> None:
-    """Spark fails on the same timestamps in milliseconds as DuckDB, and tells nobody that they are there."""
+def refuse_for_spark(paths: list[str], question: Question) -> None:
+    """Spark fails on the same values as DuckDB, without a word that they may be there; JSON is text to it."""
     if not paths:
         return
     with query_errors(file_name(paths[0])), load_duckdb().connect() as connection:
         unsafe = _unsafe_columns(connection, literal([glob.escape(path) for path in paths]))
-    asked = {name.lower() for name in question.names}
-    for name, reason in unsafe.items():
-        if name.lower() in asked and "milliseconds" in reason:
-            raise ColumnError(f"column {name!r} {reason} [DP03]")
+    for name in question.names:
+        why = unsafe.get(name.lower(), JSON)
+        if why != JSON:
+            raise ColumnError(f"column {name!r} {why} [DP03]")
 
 
 def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:
@@ -75,7 +78,8 @@ def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str 
 
 
 def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
-    """Columns of Parquet files that cannot be read by a rule for each value alone, and why.
+    """Columns of Parquet files that cannot be read by a rule for each value alone, and why. Their names are
+    in small letters, since DuckDB's know no case.
 
     The schema tells: DuckDB fails on a time beyond the end of the day, on a timestamp in milliseconds that
     does not fit microseconds, and on text that is no JSON; and where files disagree on a type, it would
@@ -86,17 +90,20 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
         f"FROM parquet_schema({files})"
     ).fetchall()
     unsafe: dict[str, str] = {}
+    twins: dict[str, str] = {}
     kinds: dict[str, str] = {}
     inner = 0  # how many of the next rows lie inside a nested column
     file = None
-    for path, name, children, kind, logical, converted in described:
+    here: set[str] = set()  # names of this file
+    for path, spelt, children, kind, logical, converted in described:
         if path != file:  # the root of another file
-            file, inner = path, 0
+            file, inner, here = path, 0, set()
             continue
         if inner:
             inner += (children or 0) - 1
             continue
         inner = children or 0
+        name = spelt.lower()
         form = f"{logical} {converted}".upper()
         if "TIMETYPE" in form.replace(" ", "") or form.endswith(("TIME_MILLIS", "TIME_MICROS")):
             unsafe[name] = "is a TIME, which cannot be read for certain; write it as text"
@@ -105,7 +112,10 @@ def _unsafe_columns(connection: Any, files: str) -> dict[str, str]:
                 "is a timestamp in milliseconds, which cannot be read for certain; write it in microseconds"
             )
         elif str(kind) == "JSON":
-            unsafe[name] = "is JSON, which cannot be read for certain; write it as text"
+            unsafe[name] = JSON
         if logical != "NullType()" and kinds.setdefault(name, str(kind)) != str(kind):
             unsafe[name] = "has different types in different files; write them with one type"
-    return unsafe
+        if name in here:
+            twins[name] = TWIN
+        here.add(name)
+    return unsafe | twins

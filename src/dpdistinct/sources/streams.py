@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dpdistinct import _core
-from dpdistinct.errors import STOPPED, InputError, ParameterError, shown, told_instead
+from dpdistinct.errors import STOPPED, InputError, ParameterError, limit_of_size, shown, told_instead
 
 
 class ArrowStream(Protocol):
@@ -57,7 +57,8 @@ def read_stream(stream: ArrowStream, kernel: Callable[[Any], Result]) -> Result:
         failure = told_instead(error, _core.FAILED)
     else:
         try:
-            return kernel(capsule)
+            with limit_of_size():
+                return kernel(capsule)
         except (RuntimeError, ValueError) as error:  # the kernels' own texts are constants
             failure = InputError(str(error))
     try:
