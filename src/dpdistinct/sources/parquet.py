@@ -24,15 +24,16 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
     folders = folders_of(paths)
     with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
-        columns = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
+        found = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0")
+        kinds = dict(zip(found.columns, map(str, found.types), strict=True))
         of_folders = {column.lower() for column in folders[0]}
         needed = {column.lower() for column in asked} - of_folders
         for column, why in unsafe.items():
             if column.lower() in needed:
                 raise ColumnError(f"column {column!r} {why}")
         left = [
-            f"r.{quoted(column)}"
-            for column in columns
+            _value_by_value(column, kind)
+            for column, kind in kinds.items()
             if column not in unsafe and column.lower() not in of_folders
         ]
         if not left and not of_folders:
@@ -42,6 +43,16 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
             source = _with_folders(connection, files, dict(zip(paths, folders, strict=True)))
             left += [f"f.{quoted(column)}" for column in folders[0]]
         connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(left)} FROM {source}")
+
+
+def _value_by_value(column: str, kind: str) -> str:
+    """SQL for a column of `r`. Text and bytes are under TRY, which changes no value; but then a condition on
+    them is not held against what the file says of a block of rows together. The least and the largest text
+    there are those before text was mended; and DuckDB 2.0 takes a block of one text and NULLs for NULLs
+    alone. So one person's row would decide about the rows of others.
+    """
+    name = quoted(column)
+    return f"TRY(r.{name}) AS {name}" if kind in ("VARCHAR", "BLOB") else f"r.{name}"
 
 
 def refuse_milliseconds(paths: list[str], question: Question) -> None:
