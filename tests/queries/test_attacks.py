@@ -478,6 +478,12 @@ OTHERS: dict[str, list[str]] = {
         "SELECT user_id, strftime(day, note) AS v FROM visits",
         "SELECT user_id, strftime(note, day) AS v FROM visits",
     ],
+    "name each step: '$.a.b'": [
+        "SELECT user_id, unnest(note ->> '$..a') AS s FROM visits",
+        "SELECT user_id, json_extract_string(note, '$.a..b')[1] AS s FROM visits",
+        "SELECT user_id, note ->> ('$.' || '.a') AS s FROM visits",
+        "SELECT user_id, json_extract_string(note, ['$..a'])[1] AS s FROM visits",
+    ],
     "write a smaller one": [
         "SELECT user_id, rpad('a', 10000000000, 'b') AS s FROM visits",
     ],

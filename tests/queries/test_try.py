@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from grammar import HOSTILE, PRIVATE, PUBLIC, VISITS, Grammar, World, fill
 
@@ -21,6 +22,7 @@ from dpdistinct.queries.functions import TOTAL, is_widening
 from dpdistinct.queries.tree import print_tree
 from dpdistinct.question.machine import Machine
 from dpdistinct.sources.duck import bind_stream, connect
+from dpdistinct.sources.parquet import bind_parquet
 from dpdistinct.sources.selecting import described, described_table, in_utf8
 
 
@@ -141,8 +143,7 @@ def test_a_constant_may_be_one_that_python_does_not_have(constant: str, connecti
 
 def test_text_that_is_not_utf8_fails_nothing() -> None:
     """In a frame it is possible, and then DuckDB's functions fail in a way that TRY does not catch."""
-    texts = [b"\xff", b"a\xc3", b"\xed\xa0\x80", b"ab\x80cd", b"good", None]
-    bad = pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
+    bad = texts(b"\xff", b"a\xc3", b"\xed\xa0\x80", b"ab\x80cd", b"good", None)
     with duckdb.connect() as connection:
         connection.register("visits", pa.table({"user_id": ["a", "b", "c", "d", "e", "f"], "note": bad}))
         in_utf8(connection.table("visits")).create_view("mended")
@@ -153,6 +154,42 @@ def test_text_that_is_not_utf8_fails_nothing() -> None:
             r"('c', '\\XED\\XA0\\X80', '\\xed\\xa0\\x80')", r"('d', 'AB\\X80CD', 'ab\\x80cd')",
             "('e', 'GOOD', 'good')", "('f', None, None)",
         ]  # fmt: skip
+
+
+def texts(*values: bytes | None) -> pa.Array:
+    """Text of these bytes, in UTF-8 or not."""
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values, pa.binary()).buffers())
+
+
+# Of ann the value, of others theirs, and a condition: what a file says of a block of rows decides it wrongly.
+OF_A_BLOCK = {
+    "a text that is mended is less than the least": (b"\x80", [b"a", "é".encode()], "note < 'a'"),
+    "and more than the largest": (b"\x80", [b"0", b"9"], "note > '9' OR note < '0'"),
+    "equal to none": (b"\xff", [b"a", b"b"], "note = '?'"),
+    "one text, and NULL": (b"a", [b"a", None], "note IS NULL"),
+    "one text, and one who has none": (b"a", [None], "note IS DISTINCT FROM 'a'"),
+    "the same in bytes": (b"a", [b"a", None], "raw IS NULL"),
+}
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("case", OF_A_BLOCK)
+def test_what_a_parquet_file_says_of_a_block_of_rows_decides_about_none(
+    case: str, dictionary: bool, tmp_path: Path
+) -> None:
+    own, others, condition = OF_A_BLOCK[case]
+    found = []
+    for number, values in enumerate(([own], [own, *others])):
+        path = tmp_path / f"{number}.parquet"
+        people = pa.array(["ann", *["bob"] * (len(values) - 1)])
+        columns = {"user_id": people, "note": texts(*values), "raw": pa.array(values, pa.binary())}
+        pq.write_table(pa.table(columns), path, use_dictionary=dictionary)
+        with connect(Machine()) as connection:
+            bind_parquet(connection, [str(path)], "t")
+            tables = {"t": replace(described(connection, "t"), person=("user_id",))}
+            sql = prove(f"SELECT user_id, note, raw FROM t WHERE {condition}", private=tables).sql
+            found.append([row for row in connection.sql(sql).fetchall() if row[0] == "ann"])
+    assert found[0] == found[1]
 
 
 EARLIEST = "5877642-06-25 (BC)"  # the first day there is

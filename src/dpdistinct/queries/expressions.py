@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from dpdistinct.queries.functions import CASTS, SCALARS, TOTAL, is_widening, limits
+from dpdistinct.queries.functions import CASTS, JSON_PATHS, SCALARS, TOTAL, is_widening, limits
 from dpdistinct.queries.refusals import PersonWiseError
 from dpdistinct.queries.tree import Node, casts_of, is_value, kinds_of, printed
 
@@ -89,7 +89,17 @@ def call(name: str, *arguments: Expression) -> Expression:
         raise PersonWiseError(
             f"the length in {name} must be a number of at most {rule.limit}", "write a smaller one"
         )
+    if name in JSON_PATHS and not _is_plain_path(arguments[1]):
+        raise PersonWiseError(
+            f"the path in {name} must be written as it is, and without .., which hands out a text once for "
+            "each level that it lies in, so one person's value could exhaust the memory",
+            "name each step: '$.a.b'",
+        )
     return Expression("call", arguments, name)
+
+
+def _is_plain_path(path: Expression) -> bool:
+    return path.op == "constant" and ".." not in path.text
 
 
 def _depends(expression: Expression) -> bool:

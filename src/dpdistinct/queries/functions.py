@@ -181,6 +181,7 @@ def _scalars() -> dict[str, Scalar]:
 
 
 SCALARS = _scalars()
+JSON_PATHS = ("json_extract_string", "->>")  # whose second argument is a path
 
 # Functions that have a value for all texts in UTF-8: they look at characters, and make no value that is
 # longer than a few times the text. All others run under TRY.
