@@ -209,8 +209,8 @@ def hits_of(draw: Callable[[], GroupAnswer], truth: list[int], releases: int) ->
 
 
 def too_few(successes: int, releases: int, beta: str = "0.2") -> bool:
-    """So few that a true coverage of 1 - beta gives them with probability below 1e-6."""
-    return bool(binom.cdf(successes, releases, 1 - float(beta)) < 1e-6)
+    """So few that a true coverage of 1 - beta gives them with probability below 1e-9."""
+    return bool(binom.cdf(successes, releases, 1 - float(beta)) < 1e-9)
 
 
 @pytest.mark.parametrize("name", COVERED)

@@ -208,7 +208,7 @@ class Tally:
             f"{self.outside / self.releases:.2%} outside; {self.verdicts}"
         )
         assert self.wrong <= self.outside  # what no verdict says is no wrong verdict
-        assert binom.sf(self.outside - 1, self.releases, float(beta)) > 1e-6
+        assert binom.sf(self.outside - 1, self.releases, float(beta)) > 1e-9
 
 
 def tally_of_pairs(distance: int, epsilon: str, beta: str, pairs: int, bound: int = 3) -> Tally:

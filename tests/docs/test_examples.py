@@ -12,15 +12,17 @@ import pytest
 pytestmark = pytest.mark.long
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# What each prints, at least. Numbers are random; these lower bounds are 0 in no run that anybody will see.
+# What each prints, at least. Numbers are random: once in a million runs there is "Too little data", with the
+# same words for what was counted.
+COUNTED = r"distinct values of %s( above 0 can be given|,) with 95%% confidence"
 PRINTS = {
-    "quickstart": r"At least [\d,]+ distinct values of url, with 95% confidence",
+    "quickstart": COUNTED % "url",
     "by_month": r"2024-01 \d+\n(2024-0[2-5] \d+\n){4}2024-06 \d+\n$",
     "with_a_ledger": r"asked again: the same answer\nrefused: epsilon 0\.1 is over the budget",
     "from_frames": r"pandas: at least [\d,]+\npolars: at least [\d,]+\n",
-    "from_a_database": r"At least [\d,]+ distinct values of item",
+    "from_a_database": COUNTED % "item",
     "plot": r"countries\.png: [\d,]{5,} bytes",
-    "with_opendp": r"(At least [\d,]+ distinct elements.*\n){2}$",
+    "with_opendp": r"^(.* distinct elements.*\n){2}$",
     "compare_methods": r"bound  matching  greedy  sampling\n(.*\d+\n){6}$",
 }
 

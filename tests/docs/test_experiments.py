@@ -53,7 +53,7 @@ def curve_of(loads: list[int]) -> Curve:
 
 CURVE = curve_of([1] * 40 + [3] * 30 + [8] * 10 + [25] * 3)
 # Two samples of one law differ so much with this probability.
-FLAKE = 1e-7
+FLAKE = 1e-9
 
 
 # The simulation

@@ -45,7 +45,7 @@ from laws import HidingLaw, hiding_law, selection_log_law
 from samplers import ExactSampler
 
 SLACK = 1 + 1e-9
-FLAKE = 1e-7
+FLAKE = 1e-9
 AIMS = ["lower_bound", "estimate"]
 EPSILONS = ["0.1", "0.5", "1", "3", "10"]
 

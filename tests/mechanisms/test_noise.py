@@ -34,7 +34,7 @@ from samplers import ExactSampler
 
 SAMPLERS: dict[str, Callable[[], Sampler]] = {"opendp": OpenDPSampler, "oracle": ExactSampler}
 # A sound sampler fails one of these tests with this probability.
-FLAKE = 1e-7
+FLAKE = 1e-9
 
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=10_000)
 

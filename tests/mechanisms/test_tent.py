@@ -34,7 +34,7 @@ from laws import TentLaw, tent_loss
 from samplers import ExactSampler, Remembering, decimal, tent_sum
 
 SLACK = 1 + 1e-7  # for the rounding of the logarithms in the test itself
-FLAKE = 1e-7
+FLAKE = 1e-9
 EPSILONS = ["0.1", "0.5", "1", "3", "10"]
 
 # The sampler.

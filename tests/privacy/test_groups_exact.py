@@ -336,7 +336,7 @@ def test_releases_draw_their_bound_by_the_exact_law(aim: str) -> None:
     cells = [cell for cell in cells if cell[1] >= 5] or cells
     assert len(cells) > 3
     statistic = sum((seen - wanted) ** 2 / wanted for seen, wanted in cells)
-    assert statistic < chi2.isf(1e-7, len(cells) - 1)
+    assert statistic < chi2.isf(1e-9, len(cells) - 1)
 
 
 def test_kept_sets_that_are_not_nested_are_caught() -> None:

@@ -33,7 +33,7 @@ from dpdistinct.mechanisms.single import run_mechanism
 from dpdistinct.question.parameters import MAX_BOUND, Parameters
 from exact import WORST_OF_JOINT, Branch, branches, loads_curve, parameters
 
-FLAKE = 1e-7
+FLAKE = 1e-9
 AIMS = ["lower_bound", "estimate"]
 
 

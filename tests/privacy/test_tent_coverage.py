@@ -18,7 +18,7 @@ from dpdistinct.question.parameters import MAX_BOUND, Parameters
 from exact import Branch, branches, loads_curve, parameters
 from samplers import Remembering
 
-FLAKE = 1e-7
+FLAKE = 1e-9
 BETAS = ("0.01", "0.05", "0.1", "0.000001", "0.4")
 TABLES = {
     "all 1": [1] * 3000,

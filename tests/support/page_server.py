@@ -28,6 +28,11 @@ class Page:
     def port(self) -> int:
         return int(self.base.rpartition(":")[2])
 
+    def workers(self) -> list[int]:
+        """The processes that count for it."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(child) for thread in threads for child in thread.read_text().split()]
+
     def kill(self) -> None:
         """As a power cut would."""
         self.process.send_signal(signal.SIGKILL)
@@ -50,7 +55,7 @@ def started(folder: Path, ledger: Path | None = None, **environment: str) -> Ite
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
         process.stdout.close()
