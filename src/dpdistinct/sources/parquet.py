@@ -15,7 +15,7 @@ OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning 
 TWIN = "is there in a file under names that differ in case alone; rename one"
 JSON = "is JSON, which cannot be read for certain; write it as text"
 # More rows than there are, so this LIMIT takes nothing away. But no condition passes it, which DuckDB would
-# hold against what a file says of a block of rows together: the least and the largest text as they were before
+# hold against what a file says of a block of rows together: the least and largest text as they were before
 # text was mended, or that all are NULL, which DuckDB 2.0 believes of one text and NULLs. So one person's row
 # would decide about the rows of others.
 EVERY_ROW = 2**63 - 1
