@@ -6,6 +6,7 @@ import csv
 import datetime
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -354,15 +355,23 @@ def test_an_odd_object_in_a_column_that_nobody_asks_for_does_nothing() -> None:
             assert_law(write, honest, [("enemy", "own", ODD[kind]())])
 
 
-def test_a_value_that_names_a_folder_like_a_file_is_a_value(tmp_path: Path) -> None:
-    def write(rows: list[tuple[str, str]]) -> Path:
+@pytest.mark.parametrize("place", ["hive", "./hive", "other/../hive", ".//hive"])
+@pytest.mark.parametrize("name", ["enemy.parquet", "[x]", "*", "a?", "[", "{a,b}", "**", " "])
+def test_a_value_that_names_a_folder_like_a_file_or_a_pattern_is_a_value(
+    name: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+
+    def write(rows: list[tuple[str, str]]) -> str:
+        shutil.rmtree(tmp_path / "hive", ignore_errors=True)
         for person, element in rows:
             folder = tmp_path / "hive" / f"person={person}"
             folder.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.table({"element": [element]}), folder / "data.parquet")
-        return tmp_path / "hive"
+        return place
 
-    assert_law(write, [(f"person {i}", f"element {i}") for i in range(5)], [("enemy.parquet", "own")])
+    assert_law(write, [(f"person {i}", f"element {i}") for i in range(5)], [(name, "own")])
 
 
 def test_no_message_shows_a_value_that_names_a_folder(tmp_path: Path) -> None:
