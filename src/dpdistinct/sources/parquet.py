@@ -15,6 +15,10 @@ from dpdistinct.sources.folders import folders_of
 OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
 TWIN = "is there in a file under names that differ in case alone; rename one"
 JSON = "is JSON, which cannot be read for certain; write it as text"
+# Text that a query looks at row by row. Else DuckDB would compare a condition or the keys of a join with the
+# least and the largest value in a part of the file, or ask its Bloom filter. These know text as it was before
+# it was mended: whether the rows of the part are looked at would depend on what others wrote there.
+ROW_BY_ROW = "TRY(r.{0}) AS {0}"
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
 
@@ -29,7 +33,8 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
     folders = folders_of(paths)
     with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
-        columns = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0").columns
+        empty = connection.sql(f"FROM read_parquet({files}, {OPTIONS}) LIMIT 0")
+        columns = empty.columns
         of_folders = {column.lower() for column in folders[0]}
         # DuckDB calls the second one of them URL_1.
         twins = tuple(f"{name}_" for name, why in unsafe.items() if why == TWIN)
@@ -39,7 +44,9 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
             if column.lower() in needed & unsafe.keys():
                 raise ColumnError(f"column {column!r} {unsafe[column.lower()]}")
         left = [
-            f"r.{quoted(column)}" for column in columns if column.lower() not in unsafe.keys() | of_folders
+            ROW_BY_ROW.format(quoted(column)) if not asked and kind.id == "varchar" else f"r.{quoted(column)}"
+            for column, kind in zip(columns, empty.types, strict=True)
+            if column.lower() not in unsafe.keys() | of_folders
         ]
         if not left and not of_folders:
             raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
