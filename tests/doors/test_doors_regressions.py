@@ -421,7 +421,7 @@ def test_what_others_wrote_into_a_part_of_a_parquet_file_skips_no_row_of_a_join(
         with pytest.warns(dpdistinct.PrivacyWarning):
             [answer] = dpdistinct.sql(text, tables=tables, beta=1e-9)
         counts.append(answer.rows[0][0])
-    assert counts == [50, 50, 51]
+    assert all(abs(count - 50) <= 5 for count in counts)  # and not 0, 1 and 51
 
 
 def test_no_message_shows_a_value_that_names_a_folder(tmp_path: Path) -> None:
