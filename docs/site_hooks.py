@@ -83,7 +83,7 @@ def typeset(html: str, *, formulas: bool = True) -> str:
     return "".join(part if i % 2 else _raised(part, formulas) for i, part in enumerate(parts))
 
 
-# After a letter a short word may stand low, after a word a letter alone: names such as min_bound are none of it.
+# After a letter a short word may stand low, after a word only a letter: min_bound is a name.
 LOWERED = re.compile(
     r"(?<![^\W\d])([A-Za-zα-ωΣΠ]['’]*|[a-z]+(?=_\w(?!\w)))_(?:\{([^{}]*)\}|\(([^()]*)\)|(\w{1,4})(?!\w))"
 )

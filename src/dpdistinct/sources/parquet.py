@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +15,10 @@ from dpdistinct.sources.folders import folders_of
 OPTIONS = "union_by_name = true, utf8_validation = 'replace', hive_partitioning = false"
 TWIN = "is there in a file under names that differ in case alone; rename one"
 JSON = "is JSON, which cannot be read for certain; write it as text"
-# More rows than there are, so this LIMIT takes nothing away. But no condition passes it, which DuckDB would
-# hold against what a file says of a block of rows together: the least and largest text as they were before
-# text was mended, or that all are NULL, which DuckDB 2.0 believes of one text and NULLs. So one person's row
-# would decide about the rows of others.
+# More rows than there are, so this LIMIT takes nothing away. But nothing passes it that DuckDB would hold
+# against what a file says of a part of its rows: the least and largest text as they were before text was
+# mended, a Bloom filter, or that all are NULL, which DuckDB 2.0 believes of one text and NULLs. Then one
+# person's row would decide whether the rows of others are looked at.
 EVERY_ROW = 2**63 - 1
 FILE = "file_for_dpdistinct"  # the column that says from which file a row is
 
@@ -27,7 +28,9 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
 
     Text that is not UTF-8 is mended, value by value: DuckDB would refuse the whole file.
     """
-    files = literal([glob.escape(path) for path in paths])  # DuckDB takes every name for a pattern
+    # DuckDB takes every name for a pattern, and where there is a bracket in it leaves ./ and ../ out.
+    places = [os.path.realpath(path) for path in paths]
+    files = literal([glob.escape(place) for place in places])
     folders = folders_of(paths)
     with query_errors(file_name(paths[0])):
         unsafe = _unsafe_columns(connection, files)
@@ -47,7 +50,7 @@ def bind_parquet(connection: Any, paths: list[str], name: str, asked: Sequence[s
             raise ColumnError(f"{file_name(paths[0])} has no column that can be read whatever its values are")
         source = f"read_parquet({files}, {OPTIONS}) r"
         if of_folders:
-            source = _with_folders(connection, files, dict(zip(paths, folders, strict=True)))
+            source = _with_folders(connection, files, list(zip(places, folders, strict=True)))
             left += [f"f.{quoted(column)}" for column in folders[0]]
         select = f"SELECT {', '.join(left)} FROM {source} LIMIT {EVERY_ROW}"
         connection.execute(f"CREATE VIEW {quoted(name)} AS {select}")
@@ -65,18 +68,18 @@ def refuse_for_spark(paths: list[str], question: Question) -> None:
             raise ColumnError(f"column {name!r} {why} [DP03]")
 
 
-def _with_folders(connection: Any, files: str, folders: dict[str, dict[str, str | None]]) -> str:
+def _with_folders(connection: Any, files: str, folders: list[tuple[str, dict[str, str | None]]]) -> str:
     """The rows with the columns of their files' folders, as text. DuckDB has rules of its own for such
     folders, by which one odd name changes how all are read.
     """
     source = f"read_parquet({files}, {OPTIONS}, filename = {literal(FILE)})"
     found = connection.execute(f"SELECT DISTINCT {FILE} FROM {source}").fetchall()
-    if not {path for (path,) in found} <= set(folders):
+    if not {place for (place,) in found} <= {place for place, _ in folders}:
         raise FileError("the names of the folders cannot be read")
-    names = [quoted(name) for name in next(iter(folders.values()))]
+    names = [quoted(name) for name in folders[0][1]]
     rows = [
-        f"({', '.join('NULL' if text is None else literal(text) for text in (path, *values.values()))})"
-        for path, values in folders.items()
+        f"({', '.join('NULL' if text is None else literal(text) for text in (place, *values.values()))})"
+        for place, values in folders
     ]
     texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
     listed = f"(VALUES {', '.join(rows)}) v({', '.join([FILE, *names])})"
