@@ -38,6 +38,7 @@ from dpdistinct.trusted import explore as report
 from dpdistinct.trusted.explore import least_loss
 from powerless import powerless
 from samplers import Quiet
+from terminal import shown_on_a_terminal
 
 COMMAND = [sys.executable, "-m", "dpdistinct"]
 ASKED = ["--person", "user_id", "--element", "url"]
@@ -638,17 +639,8 @@ def test_progress_gives_way_to_words_and_dumb_terminals(folder: Path, off: dict[
 
 
 def test_a_terminal_gets_no_word_cut_in_two(folder: Path) -> None:
-    ours, theirs = pty.openpty()
-    result = subprocess.run(
-        [*COMMAND, "plan", "--bound", "5"],
-        stdout=theirs,
-        env=os.environ | {"COLUMNS": "60"},
-        check=True,
-    )
-    os.close(theirs)
-    lines = os.read(ours, 10_000).decode().replace("\r\n", "\n")
-    os.close(ours)
-    assert result.returncode == 0
+    command = [*COMMAND, "plan", "--bound", "5"]
+    lines = shown_on_a_terminal(command, folder, os.environ | {"COLUMNS": "60"})
     words = lines.partition("\n\n")[0].split("\n")
     assert words[0] == "The limit per person is how many elements one person may"
     assert max(map(len, words)) <= 60

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from dpdistinct.answers.release import GroupRow
 from dpdistinct.show.tables import new_table, text_of
 from dpdistinct.show.terminal import wrapped
 from dpdistinct.wording import over_lines
+from terminal import shown_on_a_terminal
 from test_grouped_release import SHOWN as OF_COUNTRIES
 
 LONG = "a label of sixty characters, which only differs in its end: "
@@ -74,15 +73,9 @@ def test_heads_wrap_before_names_and_numbers_never() -> None:
 
 @pytest.mark.parametrize("columns", [30, 40, 60])
 def test_a_narrow_terminal_gets_every_digit_of_a_plan(columns: int, tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "dpdistinct", "plan", "--bound", "1000000"]
-    subprocess.run(
-        command, stdout=theirs, env=os.environ | {"COLUMNS": str(columns)}, check=True, cwd=tmp_path
-    )
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert max(map(cell_len, shown.split("\r\n"))) <= columns
+    shown = shown_on_a_terminal(command, tmp_path, os.environ | {"COLUMNS": str(columns)})
+    assert max(map(cell_len, shown.split("\n"))) <= columns
     for number in ("1,000,000.0", "2,302,585", "2,491,551"):
         assert number in shown
 
@@ -96,7 +89,6 @@ def test_a_command_to_copy_is_not_broken_in_two() -> None:
 
 def on_a_terminal(path: Path, **environment: str) -> str:
     """What a count shows on a terminal."""
-    ours, theirs = pty.openpty()
     rows = "\n".join(f"u{i % 500},p{i}" for i in range(5000))
     (path / "visits.csv").write_text(f"who,page\n{rows}\n")
     command = [
@@ -114,11 +106,7 @@ def on_a_terminal(path: Path, **environment: str) -> str:
     ]
     given = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     given |= {"COLUMNS": "60", "TERM": "xterm"} | environment
-    subprocess.run(command, stdout=theirs, env=given, check=True, cwd=path)
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode().replace("\r\n", "\n")
-    os.close(ours)
-    return shown
+    return shown_on_a_terminal(command, path, given)
 
 
 def test_the_number_stands_alone_on_the_first_line_in_colour_where_there_is_one(tmp_path: Path) -> None:
