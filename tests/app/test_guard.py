@@ -344,7 +344,7 @@ def test_nothing_is_written_down(folder: Path) -> None:
                 one.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode())
                 one.recv(100)
         page.process.send_signal(2)
-        page.process.wait(20)
+        page.process.wait(60)
         assert page.process.stdout is not None
         assert page.process.stderr is not None
         assert page.process.stdout.read() == ""
