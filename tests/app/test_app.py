@@ -378,7 +378,7 @@ def test_the_address_is_seen_by_nobody_else_when_the_browser_is_opened(
         threading.Thread(target=look).start()
 
     def look() -> None:
-        way = Path(unquote(urlsplit(opened.get(timeout=20)).path))
+        way = Path(unquote(urlsplit(opened.get(timeout=60)).path))
         kept["text"], kept["mode"] = way.read_text(), way.parent.stat().st_mode & 0o777
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -226,7 +226,7 @@ def test_a_server_refuses_large_and_slow_bodies_and_serves_others_meanwhile(fold
 
         def request(head: str, body: bytes = b"") -> socket.socket:
             ours = f"Host: 127.0.0.1:{page.port}\r\nOrigin: {page.base}\r\n"
-            connection = socket.create_connection(("127.0.0.1", page.port), 20)
+            connection = socket.create_connection(("127.0.0.1", page.port), 60)
             connection.sendall(f"{head} HTTP/1.1\r\n{ours}{cookie}".encode() + body)
             return connection
 
@@ -340,11 +340,11 @@ def test_nothing_is_written_down(folder: Path) -> None:
     """Neither requests nor errors: standard output has the address, and that is all."""
     with started(folder, folder / "budget.db") as page:
         for path in ("/", "/data?file=visits.csv&person=secret", "/%00", "/file?in=.."):
-            with socket.create_connection(("127.0.0.1", page.port), 20) as one:
+            with socket.create_connection(("127.0.0.1", page.port), 60) as one:
                 one.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode())
                 one.recv(100)
         page.process.send_signal(2)
-        page.process.wait(20)
+        page.process.wait(60)
         assert page.process.stdout is not None
         assert page.process.stderr is not None
         assert page.process.stdout.read() == ""

@@ -460,7 +460,7 @@ def run(action: str, directory: Path, **environment: str) -> None:
     subprocess.run(
         [sys.executable, HERE / "ledger_processes.py", action, directory],
         check=True,
-        timeout=120,
+        timeout=600,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"} | environment,
     )
 

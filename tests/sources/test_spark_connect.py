@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -51,13 +51,10 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of its own, in a process of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    """A server of its own, in a process of its own, on a port that is free when it takes it."""
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": port,
+        "spark.connect.grpc.binding.port": 0,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": 3,
         "spark.sql.timeType.enabled": "true",
@@ -76,13 +73,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             start_new_session=True,
         )
     try:
-        deadline = time.monotonic() + 180
-        while process.poll() is None and time.monotonic() < deadline:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+        deadline = time.monotonic() + 300
+        while not (said := re.search(r"server started at: 127\.0\.0\.1:(\d+)", (folder / "log").read_text())):
+            assert process.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline
             time.sleep(0.2)
-        yield f"sc://127.0.0.1:{port}"
+        yield f"sc://127.0.0.1:{said[1]}"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -237,7 +233,7 @@ def test_ctrl_c_stops_the_work_of_the_server(spark: SparkSession) -> None:
         signal.signal(signal.SIGINT, before)
     done = threading.Event()  # the tasks above would keep both cores for hours
     threading.Thread(target=lambda: (spark.range(10).count(), done.set()), daemon=True).start()
-    assert done.wait(60)
+    assert done.wait(300)
     assert spark.getTags() == set()
 
 

@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
 
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        running = playwright.chromium.launch(executable_path=chromium(), args=arguments, timeout=120_000)
         try:
             yield running
         finally:

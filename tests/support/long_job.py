@@ -111,8 +111,8 @@ JOBS: dict[str, Callable[[], Job]] = {
 if __name__ == "__main__":
     run = JOBS[sys.argv[1]]()
     for _ in range(2):
-        say("ready")
         try:
+            say("ready")  # from here on a signal is expected
             run()
         except KeyboardInterrupt:
             say("interrupted")

@@ -83,7 +83,7 @@ def running_server() -> Iterator[str]:
 def wait_until_ready(url: str, process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     from adbc_driver_postgresql import dbapi
 
-    for _ in range(300):
+    for _ in range(1200):
         if process.poll() is not None:
             said.seek(0)
             raise AssertionError(said.read().decode())
@@ -92,4 +92,4 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes], said: IO[bytes]
             return
         except dbapi.Error:
             time.sleep(0.1)
-    raise AssertionError("the PostgreSQL server did not start in 30 seconds")
+    raise AssertionError("the PostgreSQL server did not start in two minutes")

@@ -72,6 +72,9 @@ def cluster() -> None:
     ids = np.arange(3_000_000)
     here = dpdistinct.greedy_curve(dpdistinct.Contributions.from_pairs(ids % 9973, ids * ids % 600011))
     print("expected", *here.values(100), flush=True)
+    store = spark.sparkContext._jsc.sc().statusStore()  # type: ignore[union-attr]
+    while store.executorList(True).size() < 3:  # the driver and both of them; one alone may begin the work
+        time.sleep(0.01)
     found: list[Any] = []
     worker = threading.Thread(target=lambda: found.append(greedy_curve_of(df, **SIDES)))
     worker.start()
@@ -83,7 +86,7 @@ def cluster() -> None:
     print("running", flush=True)
     worker.join()
     print("found", *found[0].values(100), flush=True)
-    removed = spark.sparkContext._jsc.sc().statusStore().executorList(False)  # type: ignore[union-attr]
+    removed = store.executorList(False)
     print("lost", sum(not removed.apply(i).isActive() for i in range(removed.size())), flush=True)
 
 
