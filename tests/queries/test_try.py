@@ -141,6 +141,13 @@ def test_a_constant_may_be_one_that_python_does_not_have(constant: str, connecti
     assert len(connection.sql(f"SELECT hash(s) FROM ({sql}) AS s").fetchall()) <= 1
 
 
+@pytest.mark.parametrize("constant", [2**64 + 1, -(2**64) - 1, 2**127 - 1, -(2**127), "1e30::DECIMAL(38,2)"])
+def test_a_constant_may_have_128_bits(constant: object, connection: Any) -> None:
+    sql = proven(f"SELECT user_id, n < {constant} AS less FROM visits WHERE price <> {constant}")
+    connection.execute("INSERT INTO visits (user_id, n, price) VALUES ('ann', 5, 0.5)")
+    assert [less for _, less in connection.sql(sql).fetchall()] == [not str(constant).startswith("-")]
+
+
 def test_text_that_is_not_utf8_fails_nothing() -> None:
     """In a frame it is possible, and then DuckDB's functions fail in a way that TRY does not catch."""
     bad = texts(b"\xff", b"a\xc3", b"\xed\xa0\x80", b"ab\x80cd", b"good", None)

@@ -210,6 +210,8 @@ def _constant(node: Node) -> str | None:
     value, kind = node["value"]["value"], node["value"]["type"]
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, dict):  # an integer of 128 bits
+        value = (value["upper"] << 64) + value["lower"]
     if kind["id"] == "DECIMAL" and isinstance(value, int):
         return str(Decimal(value).scaleb(-kind["type_info"]["scale"]))
     return str(value)
