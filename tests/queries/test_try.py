@@ -461,6 +461,25 @@ def test_rows_that_order_by_leaves_equal_are_ordered_by_all_their_columns(connec
     assert [len(found) for found in answers.values()] == [1, 1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT user_id, word FROM words QUALIFY ntile(2) OVER (PARTITION BY user_id ORDER BY word) = 1",
+        "SELECT user_id, word, lag(word) OVER (PARTITION BY user_id ORDER BY word) AS before FROM words",
+        "SELECT DISTINCT ON (user_id, word) user_id, word FROM words ORDER BY word",
+    ],
+)
+def test_rows_are_numbered_without_the_columns_that_nobody_asks_for(text: str) -> None:
+    """A text of 30,000 words beside each of them has 900 MB."""
+    with duckdb.connect(config={"memory_limit": "300MB", "temp_directory": ""}) as connection:
+        connection.execute("CREATE TABLE visits (user_id VARCHAR, note VARCHAR)")
+        connection.execute("INSERT INTO visits VALUES ('ann', ?)", ["/" * 30_000])
+        tables = {"visits": replace(described(connection, "visits"), person=("user_id",))}
+        words = "SELECT user_id, note, unnest(string_split(note, '/')) AS word FROM visits"
+        sql = prove(f"WITH words AS ({words}) {text}", private=tables).sql
+        assert connection.sql(f"SELECT count(hash(s)) FROM ({sql}) AS s").fetchall()
+
+
 def test_a_tree_that_duckdb_would_read_in_another_way_is_refused() -> None:
     from dpdistinct.errors import ParameterError
     from dpdistinct.queries.expressions import column_node, comparison_node, select_node

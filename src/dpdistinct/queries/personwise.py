@@ -6,7 +6,7 @@ with the rules of algebra.py. What these rules refuse is refused; what is not me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpdistinct.errors import ParameterError
@@ -434,6 +434,9 @@ class _Selection:
         self._group(items, [*conditions, *([] if first_of is None else [first_of])])
         if having is not None:
             self._filter(having, "HAVING", node["having"])
+        later = [*(e for _, e in items), *(e for e in (qualify, first_of) if e is not None)]
+        if any(part.op == "window" for e in later for part in e.parts()):
+            self._keep_only({column for e in later for column in self._looked_at(e)})
         self._windows([*(expression for _, expression in items), *([] if qualify is None else [qualify])])
         if qualify is not None:
             self._filter(qualify, "QUALIFY", node["qualify"])
@@ -577,6 +580,27 @@ class _Selection:
         self._relation = relation
         self._place = {key: known[column] for key, column in self._place.items() if column in known}
         self._made = {key: known[column] for key, column in self._made.items()}
+
+    def _looked_at(self, expression: Expression) -> Iterator[Column]:
+        """Which columns of the present relation it looks at."""
+        if expression in self._made:
+            yield self._made[expression]
+            return
+        if expression.column is not None and expression.column in self._place:
+            yield self._place[expression.column]
+        for child in expression.children:
+            yield from self._looked_at(child)
+
+    def _keep_only(self, columns: set[Column]) -> None:
+        """These columns and the person. Rows that ORDER BY leaves equal are ordered by all columns there are
+        when they are numbered: a text that nobody asks for, beside each word of it, would exhaust the memory.
+        """
+        kept = [column for column in self._relation.columns if column in columns or column.person is not None]
+        relation = self._algebra.projected(self._relation, list(map(reference, kept)))
+        known = dict(zip(kept, relation.columns, strict=True))
+        self._relation = relation
+        self._place = {key: known[column] for key, column in self._place.items() if column in known}
+        self._made = {key: known[column] for key, column in self._made.items() if column in known}
 
     def _filter(self, condition: Expression, clause: str, node: Node | None = None) -> None:
         words = "" if node is None else self._in.words(node)
