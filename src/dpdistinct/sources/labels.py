@@ -51,13 +51,13 @@ WITHOUT_PERIODS = "every needs a column of dates or timestamps"
 WITH_EVERY = '; with every="day", "week", "month", "quarter" or "year" it can be a timestamp'
 
 _TAIL = "[89AB][0-9A-F]"
-# A character of UTF-8 beyond ASCII, or else any byte, in hexadecimal digits.
-_CHARACTERS = "|".join(
+# A character of UTF-8, in hexadecimal digits.
+_CHARACTER = "|".join(
     (
+        "[0-7][0-9A-F]",
         f"(?:C[2-9A-F]|D[0-9A-F]){_TAIL}",
         *(f"E0[AB][0-9A-F]{_TAIL}", f"E[1-9A-CEF](?:{_TAIL}){{2}}", f"ED[89][0-9A-F]{_TAIL}"),
         *(f"F0[9AB][0-9A-F](?:{_TAIL}){{2}}", f"F[1-3](?:{_TAIL}){{3}}", f"F48[0-9A-F](?:{_TAIL}){{2}}"),
-        "..",
     )
 )
 
@@ -67,8 +67,8 @@ _CHARACTERS = "|".join(
 
 def mended_sql(text: str) -> str:
     """DuckDB's SQL for what the core makes of a text."""
-    cut = f"regexp_extract_all(hex(encode({text})), '{_CHARACTERS}')"
-    one = _character("digits", "'\\x'", "decode(unhex(digits))")
+    cut = f"regexp_extract_all(hex(encode({text})), '(?:{_CHARACTER})+|..')"
+    one = _piece("digits", "'\\x'", "decode(unhex(digits))")
     whole = f"array_to_string(list_transform({cut}, lambda digits: {one}), '')"
     # Not coalesce: DuckDB would work out the slow form for every text.
     valid = f"TRY(decode(encode({text})))"  # also without the column's collation, if it has one
@@ -182,8 +182,9 @@ def _period_on_spark(day: str, every: Every) -> str:
 
 def mended_on_spark(text: str) -> str:
     """Spark's SQL for what the core makes of a text."""
-    cut = f"regexp_extract_all(hex(CAST({text} AS BINARY)), '({_CHARACTERS})', 1)"
-    one = _character("digits", "r'\\x'", "decode(unhex(digits), 'UTF-8')")
+    # One character at a time: Java would overflow its stack at many of them.
+    cut = f"regexp_extract_all(hex(CAST({text} AS BINARY)), '({_CHARACTER}|..)', 1)"
+    one = _piece("digits", "r'\\x'", "decode(unhex(digits), 'UTF-8')")
     whole = f"array_join(transform({cut}, digits -> {one}), '')"
     return f"CASE WHEN is_valid_utf8({text}) THEN {text} ELSE {whole} END"
 
@@ -210,6 +211,6 @@ def _shift(text: str, sign: str, hours: str, minutes: str) -> str:
     return f"(CASE WHEN {utc} < 0 THEN -1 WHEN {utc} >= 1440 THEN 1 ELSE 0 END)"
 
 
-def _character(digits: str, escape: str, decoded: str) -> str:
+def _piece(digits: str, escape: str, decoded: str) -> str:
     alone = f"length({digits}) = 2 AND {digits} >= '80'"
     return f"CASE WHEN {alone} THEN {escape} || lower({digits}) ELSE {decoded} END"
