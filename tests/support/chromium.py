@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -57,3 +57,24 @@ def axe() -> str | None:
         with suppress(subprocess.SubprocessError, OSError):
             subprocess.run(words, check=True, capture_output=True, timeout=120)
     return script.read_text() if script.exists() else None
+
+
+def shuts_out(
+    tab: Any, script: str, *, exclude: Sequence[str] = (), without: Sequence[str] = ()
+) -> list[Any]:
+    """What axe-core finds serious on a page, and whether it is wider than the window; nothing if all is well.
+
+    exclude: parts of the page that are not looked at; without: rules that are not asked.
+    """
+    tab.evaluate(script)
+    where = {"exclude": [[part] for part in exclude]} if exclude else None
+    rules = {"rules": {rule: {"enabled": False} for rule in without}}
+    report = tab.evaluate("([where, rules]) => axe.run(where ?? document, rules)", [where, rules])
+    assert len(report["passes"]) > 5  # it has looked
+    found = [
+        (one["id"], [node["html"][:120] for node in one["nodes"][:3]])
+        for one in report["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    wide = tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return [*found, *(["wider than the window"] if wide else [])]

@@ -430,11 +430,11 @@ class _Selection:
         having = None if node["having"] is None else self._expression(node["having"])
         qualify = None if node["qualify"] is None else self._expression(node["qualify"])
         first_of = self._distinct_on(items)
-        conditions = [condition for condition in (having, qualify) if condition is not None]
-        self._group(items, [*conditions, *([] if first_of is None else [first_of])])
+        after = [condition for condition in (qualify, first_of) if condition is not None]
+        self._group(items, [*([] if having is None else [having]), *after])
         if having is not None:
             self._filter(having, "HAVING", node["having"])
-        later = [*(e for _, e in items), *(e for e in (qualify, first_of) if e is not None)]
+        later = [*(expression for _, expression in items), *after]
         if any(part.op == "window" for e in later for part in e.parts()):
             self._keep_only({column for e in later for column in self._looked_at(e)})
         self._windows([*(expression for _, expression in items), *([] if qualify is None else [qualify])])
@@ -574,12 +574,12 @@ class _Selection:
 
         return expression.rebuilt(change)
 
-    def _move(self, relation: Relation) -> None:
-        """To a relation that begins with the columns of the present one."""
-        known = dict(zip(self._relation.columns, relation.columns, strict=False))
+    def _move(self, relation: Relation, kept: Sequence[Column] | None = None) -> None:
+        """To a relation that begins with these columns of the present one; all of them, if none are named."""
+        known = dict(zip(self._relation.columns if kept is None else kept, relation.columns, strict=False))
         self._relation = relation
         self._place = {key: known[column] for key, column in self._place.items() if column in known}
-        self._made = {key: known[column] for key, column in self._made.items()}
+        self._made = {key: known[column] for key, column in self._made.items() if column in known}
 
     def _looked_at(self, expression: Expression) -> Iterator[Column]:
         """Which columns of the present relation it looks at."""
@@ -596,11 +596,7 @@ class _Selection:
         when they are numbered: a text that nobody asks for, beside each word of it, would exhaust the memory.
         """
         kept = [column for column in self._relation.columns if column in columns or column.person is not None]
-        relation = self._algebra.projected(self._relation, list(map(reference, kept)))
-        known = dict(zip(kept, relation.columns, strict=True))
-        self._relation = relation
-        self._place = {key: known[column] for key, column in self._place.items() if column in known}
-        self._made = {key: known[column] for key, column in self._made.items() if column in known}
+        self._move(self._algebra.projected(self._relation, list(map(reference, kept))), kept)
 
     def _filter(self, condition: Expression, clause: str, node: Node | None = None) -> None:
         words = "" if node is None else self._in.words(node)
